@@ -1,0 +1,1 @@
+//! What decides: the session and its turn.

@@ -1,0 +1,1 @@
+//! What keeps: logs and blobs.

@@ -1,0 +1,1 @@
+//! What tests speak in.
