@@ -1,2 +1,76 @@
-//! Project chores.
-fn main() {}
+//! The rules of this repository, executed: `cargo xtask ci` runs all of them, each also goes by itself.
+//!
+//! Nothing here is linked into Petasos. A check says what is wrong, where, and what to do next.
+
+// The one block of allowances, the same in tests, testkit and xtask and checked by `cargo xtask tidy`:
+// here a panic is a failed check, and a terminal is where the output goes.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::wildcard_enum_match_arm,
+    let_underscore_drop
+)]
+
+mod ci;
+mod faults;
+mod layering;
+mod licences;
+mod report;
+mod rust_text;
+mod syncs;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+use report::Outcome;
+
+const USAGE: &str = "\
+cargo xtask <check>
+
+  ci         all checks of STYLE.md rule 21, with their seconds
+  tidy       lines, functions, allowances, tests' places, texts
+  layering   who may use what (architecture: crates and the direction of dependencies)
+  faults     plants each fault of crates/petasos-core/tests/faults and wants the walk to catch it
+             --only NN   the one whose file starts with NN
+  licences   the licence of every package in the graph
+  syncs      the order of writes and syncs of the real store, seen by strace
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let answer = match words.as_slice() {
+        ["ci"] => ci::run().map(|()| Outcome::Passed),
+        ["tidy"] => tidy::run(),
+        ["layering"] => layering::run(),
+        ["faults"] => faults::run(faults::Which::All),
+        ["faults", "--only", number] => faults::run(faults::Which::Only(number)),
+        ["licences"] => licences::run(),
+        ["syncs"] => syncs::run(),
+        ["help" | "--help" | "-h"] => {
+            print!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        _ => {
+            eprint!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match answer {
+        Ok(Outcome::Passed) => ExitCode::SUCCESS,
+        Ok(Outcome::LeftOut(why)) => {
+            eprintln!("\nleft out: {why}");
+            if report::strict() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+        }
+        Err(error) => {
+            eprintln!("\nerror: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
