@@ -15,6 +15,7 @@ use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -192,33 +193,43 @@ impl Bench {
             .args([TEST, "--exact", "--nocapture"])
             .current_dir(self.tree.join("crates/petasos-core"))
             .env(COLLECT, "1")
+            .env("RUST_BACKTRACE", "0")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(Stdio::piped())
             .spawn()
             .with_context(|| format!("{} could not be started", program.display()))?;
-        let mut stdout = child.stdout.take().context("the walk has no output")?;
-        let reader = std::thread::spawn(move || {
-            let mut text = String::new();
-            stdout.read_to_string(&mut text).map(|_| text)
-        });
+        let stdout = drain(child.stdout.take().context("the walk has no stdout")?);
+        let stderr = drain(child.stderr.take().context("the walk has no stderr")?);
         let started = Instant::now();
-        let finished = loop {
-            if child.try_wait()?.is_some() {
-                break true;
-            }
-            if started.elapsed() > WALK_LIMIT {
-                break false;
+        let status = loop {
+            let status = child.try_wait()?;
+            if status.is_some() || started.elapsed() > WALK_LIMIT {
+                break status;
             }
             std::thread::sleep(Duration::from_millis(20));
         };
-        if !finished {
+        if status.is_none() {
             child.kill()?;
             child.wait()?;
         }
-        let text = reader.join().ok().context("the reader of the walk's output died")??;
-        Ok(if finished { verdict::read(&text) } else { Ending::TooLong(WALK_LIMIT) })
+        let stdout = stdout.join().ok().context("the reader of the walk's stdout died")??;
+        let stderr = stderr.join().ok().context("the reader of the walk's stderr died")??;
+        Ok(match status {
+            Some(status) if status.success() => verdict::read(&stdout),
+            Some(_) => Ending::died(&format!("{stdout}\n{stderr}")),
+            None => Ending::TooLong(WALK_LIMIT),
+        })
     }
+}
+
+/// Reads a pipe to its end while the walk goes on: a full pipe would stop it.
+fn drain(mut pipe: impl Read + Send + 'static) -> JoinHandle<std::io::Result<String>> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        pipe.read_to_end(&mut bytes)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    })
 }
 
 enum Built {

@@ -22,6 +22,14 @@ pub enum Ending {
     Silent(String),
 }
 
+impl Ending {
+    /// A walk that has no answer, with the end of what it said instead.
+    pub fn died(output: &str) -> Self {
+        let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
+        Self::Silent(lines[lines.len().saturating_sub(25)..].join("\n"))
+    }
+}
+
 impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -55,10 +63,7 @@ pub fn read(output: &str) -> Ending {
     match line {
         Some((_, "nothing")) => Ending::Caught(BTreeSet::new()),
         Some((_, caught)) => Ending::Caught(names(caught)),
-        None => {
-            let lines: Vec<&str> = output.lines().collect();
-            Ending::Silent(lines[lines.len().saturating_sub(15)..].join("\n"))
-        }
+        None => Ending::died(output),
     }
 }
 
