@@ -3,8 +3,6 @@
 //! A turn asks before each request by `Reserve` and tells after it by `Settle`; the shell answers
 //! from one ledger for the whole tree of a turn. No call begins that could overdraw a limit (I5).
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use crate::request::Purpose;
@@ -72,11 +70,10 @@ pub struct Used {
     pub micro_usd: Option<u64>,
 }
 
-/// A part of the budget that is held until it is settled.
+/// A part of the budget that is held until it is settled. Two of the same amount are alike, so a turn
+/// that was folded from its log can settle what the one before it held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Reservation {
-    /// Its number in the ledger; each is settled once.
-    pub number: u64,
     /// What is held.
     pub worst: Worst,
 }
@@ -86,9 +83,8 @@ pub struct Reservation {
 pub struct Ledger {
     limits: Limits,
     spent: Account,
-    held: BTreeMap<u64, Worst>,
+    held: Vec<Worst>,
     set_aside: Option<Worst>,
-    next: u64,
 }
 
 impl Ledger {
@@ -117,16 +113,14 @@ impl Ledger {
     pub fn reserve(&mut self, worst: Worst) -> Result<Reservation, Limit> {
         self.set_aside.get_or_insert(worst);
         self.check(&worst)?;
-        let number = self.next;
-        self.next += 1;
-        self.held.insert(number, worst);
-        Ok(Reservation { number, worst })
+        self.held.push(worst);
+        Ok(Reservation { worst })
     }
 
     fn check(&self, worst: &Worst) -> Result<(), Limit> {
         let aside = self.set_aside.filter(|_| worst.purpose != Purpose::Closing);
-        let all = || self.held.values().chain([worst]).chain(aside.as_ref());
-        let steps = self.held.values().chain([worst]).filter(|one| one.purpose == Purpose::Step).count() as u64;
+        let all = || self.held.iter().chain([worst]).chain(aside.as_ref());
+        let steps = self.held.iter().chain([worst]).filter(|one| one.purpose == Purpose::Step).count() as u64;
         if exceeds(self.limits.steps.map(u64::from), u64::from(self.spent.steps).saturating_add(steps)) {
             return Err(Limit::Steps);
         }
@@ -145,12 +139,13 @@ impl Ledger {
         }
     }
 
-    /// Gives back what was held and counts what was used. A second settling of the same changes
-    /// nothing and answers `false`.
+    /// Gives back what was held and counts what was used. Settling what is not held changes nothing
+    /// and answers `false`.
     pub fn settle(&mut self, reservation: &Reservation, used: &Used) -> bool {
-        if self.held.remove(&reservation.number).is_none() {
+        let Some(place) = self.held.iter().position(|held| *held == reservation.worst) else {
             return false;
-        }
+        };
+        self.held.remove(place);
         self.spent.steps = self.spent.steps.saturating_add(used.steps);
         self.spent.tokens = self.spent.tokens.saturating_add(used.tokens);
         self.spent.micro_usd =
@@ -158,10 +153,15 @@ impl Ledger {
         true
     }
 
+    /// What is held for calls under way.
+    pub fn held(&self) -> &[Worst] {
+        &self.held
+    }
+
     /// True if what is spent and held stays within the limits.
     pub fn is_within_limits(&self) -> bool {
-        let steps = self.held.values().filter(|one| one.purpose == Purpose::Step).count() as u64;
-        let tokens = self.held.values().fold(self.spent.tokens, |sum, one| sum.saturating_add(one.tokens));
+        let steps = self.held.iter().filter(|one| one.purpose == Purpose::Step).count() as u64;
+        let tokens = self.held.iter().fold(self.spent.tokens, |sum, one| sum.saturating_add(one.tokens));
         !exceeds(self.limits.steps.map(u64::from), u64::from(self.spent.steps).saturating_add(steps))
             && !exceeds(self.limits.tokens, tokens)
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 /// Place of an entry in its session's log, counted from 0 without gaps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Seq(pub u64);
 
@@ -80,10 +80,7 @@ impl FromStr for CallId {
         if !digits(reply) || !digits(place) {
             return Err(bad());
         }
-        Ok(Self {
-            reply: Seq(reply.parse().map_err(|_| bad())?),
-            place: place.parse().map_err(|_| bad())?,
-        })
+        Ok(Self { reply: Seq(reply.parse().map_err(|_| bad())?), place: place.parse().map_err(|_| bad())? })
     }
 }
 

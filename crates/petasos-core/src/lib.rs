@@ -11,11 +11,17 @@ pub mod bounded;
 pub mod budget;
 pub mod claims;
 pub mod entry;
+pub mod error;
 pub mod id;
+mod note;
 pub mod request;
+pub mod session;
 pub mod stop;
 pub mod text;
 pub mod time;
 pub mod tool;
+pub mod transcript;
 pub mod turn;
 pub mod usage;
+
+pub use session::Session;

@@ -113,12 +113,9 @@ impl FailureKind {
             | Self::Network
             | Self::BadStream
             | Self::Other => true,
-            Self::Auth
-            | Self::Billing
-            | Self::NotFound
-            | Self::BadRequest
-            | Self::Overflow
-            | Self::Empty => false,
+            Self::Auth | Self::Billing | Self::NotFound | Self::BadRequest | Self::Overflow | Self::Empty => {
+                false
+            }
         }
     }
 }

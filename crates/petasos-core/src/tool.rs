@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::bounded::{Bounded, Cap};
+use crate::bounded::Bounded;
 use crate::id::{Digest, SessionId};
 use crate::stop::StopReason;
 use crate::text::Text;
@@ -108,17 +108,14 @@ pub struct ToolOutput {
 }
 
 impl ToolOutput {
-    /// An output made by core for a call that has none of its own: JSON with `error`, `cause` and
-    /// `hint`, so that the model can read what happened and what to do (L09).
-    pub(crate) fn made_up(outcome: Outcome, trouble: &Trouble<'_>) -> Self {
-        let text = trouble.json();
-        let for_model = Bounded::new(&text, Cap::RESULT, "the rest is not kept");
+    /// An output made by core, for a call that has none of its own.
+    pub(crate) fn made_up(outcome: Outcome, for_model: Bounded) -> Self {
         let bytes = for_model.text().len() as u64;
         Self { outcome, for_model, bytes, blob: None, facts: Vec::new(), took: Span(0) }
     }
 }
 
-/// An error as the model reads it.
+/// An error as the model reads it (L09).
 #[derive(Debug, Serialize)]
 pub struct Trouble<'a> {
     /// What went wrong, in a few words.

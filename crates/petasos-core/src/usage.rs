@@ -55,3 +55,14 @@ impl Default for Account {
         Self { steps: 0, usage: Usage::default(), tokens: 0, micro_usd: Some(0), worked: Span(0) }
     }
 }
+
+impl Account {
+    /// Adds what another account holds.
+    pub fn add(&mut self, other: &Self) {
+        self.steps = self.steps.saturating_add(other.steps);
+        self.usage = self.usage.plus(&other.usage);
+        self.tokens = self.tokens.saturating_add(other.tokens);
+        self.micro_usd = self.micro_usd.zip(other.micro_usd).map(|(sum, more)| sum.saturating_add(more));
+        self.worked = self.worked.plus(other.worked);
+    }
+}

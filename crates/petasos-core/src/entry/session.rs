@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::{Digest, Epoch, Seq, SessionId};
 use crate::id::CallId;
+use crate::id::{Digest, Epoch, Seq, SessionId};
 use crate::text::Text;
 
 /// Body of `session`, the first line. Made by the store.

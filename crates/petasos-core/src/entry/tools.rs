@@ -46,6 +46,8 @@ pub enum VerdictKind {
     Ask,
     /// It may not run.
     Deny,
+    /// It may not run, and the turn ends.
+    Hardline,
     /// It is no call that could run.
     Invalid,
 }

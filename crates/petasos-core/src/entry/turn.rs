@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::budget::Limits;
 use crate::id::{Seq, TurnId};
 use crate::request::Target;
-use crate::stop::StopReason;
+use crate::stop::{Limit, StopReason};
 use crate::text::Text;
 use crate::time::Span;
 use crate::turn::Mode;
@@ -71,10 +71,8 @@ pub enum NoteSource {
     Nudge,
     /// A reply cut at its length.
     Continue,
-    /// The end of a budget.
-    Closing,
-    /// A hook around the turn.
-    Hook,
+    /// The end of a budget: which limit.
+    Closing(Limit),
 }
 
 /// Body of `turn_end`, and what `Finish` brings.
@@ -103,8 +101,8 @@ pub struct TurnEnd {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReplyOfTurn {
-    /// The text of a `reply` entry.
-    Entry(Seq),
+    /// The text of these `reply` entries; more than one where a reply was cut and continued.
+    Entries(Vec<Seq>),
     /// A summary made by rule, where the model gave none.
     Text(Text),
 }

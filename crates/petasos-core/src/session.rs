@@ -1,0 +1,380 @@
+//! The session: folds entries, and holds at most one turn.
+//!
+//! A live session and one that is folded from its log take entries in by the same code, so at any
+//! entry the two are the same but for what is under way. What is said, continued, set or gone back to
+//! is decided here; everything that happens inside a turn is decided by the [`Turn`].
+
+mod fold;
+mod said;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::approval::Grants;
+use crate::budget::Limits;
+use crate::entry::{
+    Body, Cause, Head, Leaf, LeafReason, LimitAdded, Said, SessionStart, Setting, TurnStart, VerdictKind,
+};
+use crate::error::{Handled, Rejected};
+use crate::id::{Epoch, Seq};
+use crate::note::NoRun;
+use crate::request::{Draft, Target};
+use crate::stop::StopReason;
+use crate::text::Text;
+use crate::time::Time;
+use crate::transcript::{Item, Transcript};
+use crate::turn::journal::Journal;
+use crate::turn::{Effect, Input, Mode, OpenCall, Turn};
+use crate::usage::Account;
+
+/// What the next turn runs under, as the shell resolved it from configuration.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Terms {
+    /// What it may use.
+    pub limits: Limits,
+    /// How it works.
+    pub mode: Mode,
+    /// Whom it asks.
+    pub target: Target,
+    /// Whom it asks when that one fails.
+    pub fallback: Vec<Target>,
+}
+
+/// One stored conversation, as its entries tell it, and what is under way.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Session {
+    start: Option<Arc<SessionStart>>,
+    epoch: Epoch,
+    transcript: Transcript,
+    /// What was said and has not entered the transcript.
+    queue: BTreeMap<Seq, Arc<Said>>,
+    settings: BTreeMap<Text, Setting>,
+    grants: Grants,
+    head: Option<Arc<Head>>,
+    turn: Option<Turn>,
+    /// What the turns before used.
+    past: Account,
+    /// Entries that did not fit what came before them: a line between was damaged.
+    misfits: Vec<Seq>,
+    terms: Arc<Terms>,
+    journal: Journal,
+    saving: Saving,
+}
+
+/// Whether memory and disk still agree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Saving {
+    /// They do.
+    Works,
+    /// An append failed: what is on disk must be read anew.
+    Failed,
+}
+
+impl Session {
+    /// Takes in what happened. Drain [`Session::next_effect`] after each input.
+    ///
+    /// # Errors
+    /// [`Rejected`] if the input does not fit; nothing has changed then.
+    pub fn handle(&mut self, now: Time, input: Input) -> Result<Handled, Rejected> {
+        if self.saving == Saving::Failed && !self.is_running() {
+            return Err(Rejected::NotSaved);
+        }
+        let before = self.journal.now;
+        self.journal.now = now;
+        let was_running = self.is_running();
+        let handled = self.dispatch(input);
+        if matches!(handled, Err(_) | Ok(Handled::Stale)) {
+            self.journal.now = before;
+        }
+        self.absorb();
+        if was_running && !self.is_running() {
+            self.start_what_waits();
+        }
+        handled
+    }
+
+    fn dispatch(&mut self, input: Input) -> Result<Handled, Rejected> {
+        match input {
+            Input::Say(said) => self.say(said),
+            Input::Continue { add } => self.go_on(&add),
+            Input::Set(setting) => {
+                self.write(setting);
+                Ok(Handled::Taken)
+            }
+            Input::GoTo(seq) => self.go_to(seq),
+            Input::Appended { upto } if !self.journal.appended(upto) => Err(Rejected::NotAsked),
+            Input::Appended { .. } if !self.is_running() => Ok(Handled::Taken),
+            Input::AppendFailed(failure) => {
+                self.saving = Saving::Failed;
+                match self.turn.as_mut().filter(|turn| turn.is_running()) {
+                    Some(turn) => turn.handle(&mut self.journal, Input::AppendFailed(failure)),
+                    None => {
+                        self.journal.forget_unanswered();
+                        Ok(Handled::Taken)
+                    }
+                }
+            }
+            Input::Woke => {
+                self.journal.woke();
+                self.hand_to_turn(Input::Woke)
+            }
+            Input::Decide { .. }
+            | Input::Interrupt
+            | Input::Park
+            | Input::Appended { .. }
+            | Input::Measured(_)
+            | Input::Reserved(_)
+            | Input::Refused(_)
+            | Input::Delta { .. }
+            | Input::ReplyEnded { .. }
+            | Input::RequestFailed { .. }
+            | Input::Prepared { .. }
+            | Input::Probed { .. }
+            | Input::ToolEnded { .. }
+            | Input::HeadBuilt(_) => self.hand_to_turn(input),
+        }
+    }
+
+    fn hand_to_turn(&mut self, input: Input) -> Result<Handled, Rejected> {
+        match &mut self.turn {
+            Some(turn) => turn.handle(&mut self.journal, input),
+            None => crate::turn::at_rest(&input),
+        }
+    }
+
+    /// The next thing to do; none when there is nothing more until the next input.
+    pub fn next_effect(&mut self) -> Option<Effect> {
+        self.journal.next_effect()
+    }
+
+    /// `Continue`: a turn at rest goes on in a new run; else what waits starts the next turn; a running
+    /// one only gets what is added.
+    fn go_on(&mut self, add: &Limits) -> Result<Handled, Rejected> {
+        let Some(turn) = &mut self.turn else { return self.continue_with_queue() };
+        let is_at_rest = !turn.is_running();
+        let may_continue = turn.told().ended.is_none_or(StopReason::is_continuable);
+        match (is_at_rest, may_continue) {
+            (false, _) if add.adds_nothing() => return Err(Rejected::Running),
+            (true, false) => return self.continue_with_queue(),
+            (false, _) | (true, true) => {}
+        }
+        let id = turn.told().id;
+        if !add.adds_nothing() {
+            turn.pen(&mut self.journal).write(LimitAdded { turn: id, add: add.clone() });
+        }
+        if is_at_rest {
+            let Terms { mode, target, fallback, .. } = Terms::clone(&self.terms);
+            let limits = turn.told().limits.clone();
+            let cause = Cause::Continues { turn: id };
+            turn.pen(&mut self.journal).write(TurnStart { cause, limits, mode, target, fallback });
+            self.run();
+        }
+        Ok(Handled::Taken)
+    }
+
+    fn continue_with_queue(&mut self) -> Result<Handled, Rejected> {
+        let Some((&said, _)) = self.queue.first_key_value() else { return Err(Rejected::NothingToContinue) };
+        self.begin_turn(said);
+        Ok(Handled::Taken)
+    }
+
+    /// What was said for after the turn starts the next one, unless somebody wanted the turn stopped
+    /// or it waits for an answer.
+    fn start_what_waits(&mut self) {
+        let ended = self.turn.as_ref().and_then(|turn| turn.told().ended);
+        let starts = self.saving == Saving::Works && ended.is_some_and(lets_the_next_start);
+        if starts && let Some((&said, _)) = self.queue.first_key_value() {
+            self.begin_turn(said);
+        }
+    }
+
+    fn begin_turn(&mut self, said: Seq) {
+        let Terms { limits, mode, target, fallback } = Terms::clone(&self.terms);
+        self.write(TurnStart { cause: Cause::Said { said }, limits, mode, target, fallback });
+        self.run();
+    }
+
+    fn run(&mut self) {
+        self.absorb();
+        if let Some(turn) = &mut self.turn {
+            turn.run(&mut self.journal);
+        }
+        self.absorb();
+    }
+
+    /// Goes on in place with the turn that the log leaves open, for a shell that still holds the work
+    /// that was under way (a replay, or a session that is folded anew beside running tools). After a
+    /// crash that work is gone: `Continue` is the way then.
+    ///
+    /// # Errors
+    /// [`Rejected::Running`] if a run is under way, [`Rejected::NothingToContinue`] if no turn is open.
+    pub fn rejoin(&mut self, now: Time) -> Result<(), Rejected> {
+        if self.is_running() {
+            return Err(Rejected::Running);
+        }
+        self.journal.now = now;
+        match self.turn.as_mut().filter(|turn| turn.told().ended.is_none()) {
+            Some(turn) => turn.rejoin(&mut self.journal),
+            None => return Err(Rejected::NothingToContinue),
+        }
+        self.absorb();
+        Ok(())
+    }
+
+    /// `GoTo`: the leaf moves; what was open is closed first.
+    fn go_to(&mut self, to: Seq) -> Result<Handled, Rejected> {
+        if self.is_running() {
+            return Err(Rejected::Running);
+        }
+        if !self.transcript.is_place(to) {
+            return Err(Rejected::NoPlace(to));
+        }
+        self.supersede();
+        self.write(Leaf { to: Some(to), why: LeafReason::Person });
+        Ok(Handled::Taken)
+    }
+
+    /// Closes what an earlier run left open, for something else takes its place (`seam.md`): asked
+    /// calls are denied, those that had begun are unknown, the rest never began.
+    fn supersede(&mut self) {
+        let Some(turn) = &mut self.turn else { return };
+        let may_continue = turn.told().ended.is_none_or(StopReason::is_continuable);
+        if !may_continue {
+            return;
+        }
+        turn.lose_request(&mut self.journal);
+        let mut pen = turn.pen(&mut self.journal);
+        let open = pen.told.step.reply.clone();
+        for (place, call) in open.iter().flat_map(|open| open.calls.iter().enumerate()) {
+            if let (None, Some(open)) = (&call.result, &open) {
+                pen.settle_without_run(open.call_id(place), superseded(call));
+            }
+        }
+        if pen.told.ended.is_none() {
+            turn.close(&mut self.journal, StopReason::Interrupted);
+        }
+        self.absorb();
+    }
+
+    /// Writes an entry that belongs to no turn.
+    fn write(&mut self, body: impl Into<Body>) -> Seq {
+        let entry = self.journal.entry(body.into());
+        let seq = entry.seq;
+        self.journal.leave(entry, None);
+        seq
+    }
+
+    fn absorb(&mut self) {
+        for fresh in self.journal.take_fresh() {
+            self.take_in(&fresh.entry, fresh.closed);
+        }
+    }
+
+    /// True if a run is under way.
+    pub fn is_running(&self) -> bool {
+        self.turn.as_ref().is_some_and(Turn::is_running)
+    }
+
+    /// The first line of its log, if it was there.
+    pub fn start(&self) -> Option<&SessionStart> {
+        self.start.as_deref()
+    }
+
+    /// The epoch of the last opening.
+    pub fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    /// The messages on the way to the leaf. What the open step holds so far is with the turn.
+    pub fn transcript(&self) -> &Transcript {
+        &self.transcript
+    }
+
+    /// The messages that a draft's request holds: the transcript, then what was said for the next step.
+    pub fn messages_for(&self, draft: &Draft) -> Vec<Item> {
+        let steers =
+            self.queue.range(..=draft.upto).filter(|(seq, _)| self.journal.view.steers.contains(seq));
+        let steers = steers.map(|(_, said)| Item::Said(Arc::clone(said)));
+        self.transcript.items().into_iter().map(|(_, item)| item.clone()).chain(steers).collect()
+    }
+
+    /// What was said and waits, by its entry.
+    pub fn waiting(&self) -> &BTreeMap<Seq, Arc<Said>> {
+        &self.queue
+    }
+
+    /// The head in force.
+    pub fn head(&self) -> Option<&Head> {
+        self.head.as_deref()
+    }
+
+    /// Settings in force, by name.
+    pub fn settings(&self) -> &BTreeMap<Text, Setting> {
+        &self.settings
+    }
+
+    /// Answers that outlive their calls.
+    pub fn grants(&self) -> &Grants {
+        &self.grants
+    }
+
+    /// The last turn.
+    pub fn turn(&self) -> Option<&Turn> {
+        self.turn.as_ref()
+    }
+
+    /// Entries that did not fit what came before them, for a line between was damaged.
+    pub fn misfits(&self) -> &[Seq] {
+        &self.misfits
+    }
+
+    /// What the whole session used.
+    pub fn account(&self) -> Account {
+        let mut account = self.past.clone();
+        if let Some(turn) = &self.turn {
+            account.add(&turn.told().account);
+        }
+        account
+    }
+
+    /// Number of the next entry: what the store's writer expects.
+    pub fn next_seq(&self) -> Seq {
+        self.journal.next_seq()
+    }
+
+    /// Sets what the next turn, or the next run of this one, works under.
+    pub fn set_terms(&mut self, terms: Terms) {
+        self.terms = Arc::new(terms);
+    }
+}
+
+/// Why a call that something else took the place of has its result.
+fn superseded(call: &OpenCall) -> NoRun<'static> {
+    let is_asked = call.call.as_ref().is_some_and(|call| call.verdict == VerdictKind::Ask);
+    match (&call.start, is_asked) {
+        (Some(_), _) => NoRun::ProcessEnded,
+        (None, true) => NoRun::Superseded,
+        (None, false) => NoRun::TurnStopped,
+    }
+}
+
+/// True if what waits starts the next turn by itself after such an end.
+fn lets_the_next_start(reason: StopReason) -> bool {
+    match reason {
+        StopReason::Completed
+        | StopReason::BudgetExhausted(_)
+        | StopReason::ContextExhausted
+        | StopReason::Stuck
+        | StopReason::ToolFailed
+        | StopReason::TimedOut
+        | StopReason::Refused
+        | StopReason::Truncated
+        | StopReason::ModelFailed(_) => true,
+        StopReason::AwaitingApproval
+        | StopReason::AwaitingAnswer
+        | StopReason::Denied
+        | StopReason::NotSaved
+        | StopReason::InternalError
+        | StopReason::Interrupted => false,
+    }
+}

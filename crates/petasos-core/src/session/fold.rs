@@ -1,0 +1,213 @@
+//! How a session takes entries in: from its log, and as it makes them.
+
+use std::sync::Arc;
+
+use crate::entry::{Body, Cause, Decision, Entry, Said, ToolResult, TurnStart, When};
+use crate::id::Seq;
+use crate::note::NoRun;
+use crate::session::{Saving, Session, Terms};
+use crate::time::Time;
+use crate::tool::ToolOutput;
+use crate::transcript::{ClosedStep, Item, Transcript};
+use crate::turn::journal::Journal;
+use crate::turn::{Turn, is_new};
+
+impl Session {
+    /// The session that these entries tell, at rest. Never fails: what does not fit (a line before it
+    /// was damaged) is named by [`Session::misfits`] and costs itself only.
+    pub fn fold<'a>(entries: impl IntoIterator<Item = &'a Entry>, terms: Terms) -> Self {
+        let mut session = Self {
+            start: None,
+            epoch: crate::id::Epoch::default(),
+            transcript: Transcript::default(),
+            queue: std::collections::BTreeMap::new(),
+            settings: std::collections::BTreeMap::new(),
+            grants: crate::approval::Grants::default(),
+            head: None,
+            turn: None,
+            past: crate::usage::Account::default(),
+            misfits: Vec::new(),
+            terms: Arc::new(terms),
+            journal: Journal::default(),
+            saving: Saving::Works,
+        };
+        for entry in entries {
+            session.read(entry);
+        }
+        session
+    }
+
+    /// Takes one more entry of the log in.
+    pub fn read(&mut self, entry: &Entry) {
+        self.journal.follow(entry.seq);
+        if closes_the_step(&entry.body) {
+            self.close_what_is_missing(entry);
+        }
+        let closed = self.turn.as_mut().and_then(|turn| turn.apply(entry.seq, entry.at, &entry.body));
+        if self.is_misfit(&entry.body, closed.as_ref()) {
+            self.misfits.push(entry.seq);
+        }
+        self.take_in(entry, closed);
+    }
+
+    /// What the session itself keeps of an entry; what its turn keeps is taken in already.
+    pub(crate) fn take_in(&mut self, entry: &Entry, closed: Option<ClosedStep>) {
+        let seq = entry.seq;
+        match &entry.body {
+            Body::SessionStart(start) => self.start = Some(Arc::new(start.clone())),
+            Body::Open(open) => self.epoch = open.epoch,
+            Body::Head(head) => {
+                self.head = Some(Arc::new(head.clone()));
+                self.journal.view.head = Some(seq);
+            }
+            Body::Said(said) => self.hear(seq, said),
+            Body::TurnStart(start) => self.start_turn(seq, entry.at, start),
+            Body::Note(note) => self.transcript.push(seq, Item::Note(Arc::new(note.clone()))),
+            Body::Request(request) => {
+                let entering: Vec<Seq> = self.journal.view.steers.range(..=request.upto).copied().collect();
+                entering.into_iter().for_each(|steer| self.enter(steer));
+                self.journal.view.last_request = Some((request.head, request.target.clone()));
+                self.journal.view.leaf_moved = false;
+            }
+            Body::Reply(_) | Body::ToolResult(_) => {}
+            Body::Decision(decision) => self.keep_grant(decision),
+            Body::Setting(setting) => {
+                self.settings.insert(setting.key.clone(), setting.clone());
+            }
+            Body::Leaf(leaf) => {
+                self.transcript.go_to(leaf.to);
+                self.journal.view.leaf_moved = true;
+                self.retire_turn();
+            }
+            Body::LimitAdded(_)
+            | Body::Partial(_)
+            | Body::RequestEnd(_)
+            | Body::Call(_)
+            | Body::ToolStart(_)
+            | Body::TurnEnd(_)
+            | Body::Unknown(_) => {}
+        }
+        if let Some(step) = closed {
+            self.transcript.push(step.last, Item::Step(step));
+        }
+    }
+
+    fn hear(&mut self, seq: Seq, said: &Said) {
+        if let Some(withdrawn) = said.withdraws {
+            self.forget(withdrawn);
+        }
+        if said.content.is_empty() {
+            return;
+        }
+        self.queue.insert(seq, Arc::new(said.clone()));
+        if said.when == When::NextStep {
+            self.journal.view.steers.insert(seq);
+        }
+    }
+
+    fn forget(&mut self, seq: Seq) -> Option<Arc<Said>> {
+        self.journal.view.steers.remove(&seq);
+        self.queue.remove(&seq)
+    }
+
+    /// Something said enters the transcript.
+    fn enter(&mut self, seq: Seq) {
+        if let Some(said) = self.forget(seq) {
+            self.transcript.push(seq, Item::Said(said));
+        }
+    }
+
+    fn start_turn(&mut self, seq: Seq, at: Time, start: &TurnStart) {
+        if !is_new(start) {
+            return;
+        }
+        self.retire_turn();
+        if let Cause::Said { said } = start.cause {
+            self.enter(said);
+        }
+        self.turn = Some(Turn::begin(seq, at, start));
+    }
+
+    fn retire_turn(&mut self) {
+        if let Some(turn) = self.turn.take() {
+            self.past.add(&turn.told().spent());
+        }
+    }
+
+    fn keep_grant(&mut self, decision: &Decision) {
+        if decision.answer.is_kept() {
+            self.grants.add(decision.shown);
+        }
+    }
+
+    fn is_misfit(&self, body: &Body, closed: Option<&ClosedStep>) -> bool {
+        let step = self.turn.as_ref().map(|turn| &turn.told().step);
+        match body {
+            Body::Reply(reply) => {
+                let is_taken =
+                    step.and_then(|step| step.reply.as_ref()).is_some_and(|open| *open.reply == *reply);
+                closed.is_none() && !is_taken
+            }
+            Body::ToolResult(result) => {
+                closed.is_none() && step.and_then(|step| step.call(result.call)).is_none()
+            }
+            Body::Call(call) => step.and_then(|step| step.call(call.call)).is_none(),
+            Body::ToolStart(start) => step.and_then(|step| step.call(start.call)).is_none(),
+            Body::Decision(decision) => step.and_then(|step| step.call(decision.call)).is_none(),
+            Body::TurnEnd(end) => self.turn.as_ref().is_none_or(|turn| turn.told().id != end.turn),
+            Body::SessionStart(_)
+            | Body::Open(_)
+            | Body::Head(_)
+            | Body::Said(_)
+            | Body::TurnStart(_)
+            | Body::LimitAdded(_)
+            | Body::Note(_)
+            | Body::Request(_)
+            | Body::Partial(_)
+            | Body::RequestEnd(_)
+            | Body::Setting(_)
+            | Body::Leaf(_)
+            | Body::Unknown(_) => false,
+        }
+    }
+
+    /// The lines of some results were damaged: the step is closed without them, so that what is sent
+    /// still has one result for each call.
+    fn close_what_is_missing(&mut self, entry: &Entry) {
+        let open = self.turn.as_ref().and_then(|turn| turn.told().step.reply.clone());
+        for (place, call) in open.iter().flat_map(|open| open.calls.iter().enumerate()) {
+            let (None, Some(open)) = (&call.result, &open) else { continue };
+            let ToolOutput { outcome, for_model, bytes, blob, facts, took } = NoRun::LineDamaged.output();
+            let call = open.call_id(place);
+            let result = ToolResult { call, outcome, text: for_model, bytes, blob, facts, took };
+            let body = Body::ToolResult(result);
+            let closed = self.turn.as_mut().and_then(|turn| turn.apply(entry.seq, entry.at, &body));
+            if let Some(step) = closed {
+                self.transcript.push(step.last, Item::Step(step));
+            }
+        }
+    }
+}
+
+/// True for an entry that is only written once the step before it is closed.
+fn closes_the_step(body: &Body) -> bool {
+    match body {
+        Body::Request(_) | Body::Note(_) | Body::Leaf(_) => true,
+        Body::TurnStart(start) => is_new(start),
+        Body::SessionStart(_)
+        | Body::Open(_)
+        | Body::Head(_)
+        | Body::Said(_)
+        | Body::LimitAdded(_)
+        | Body::Partial(_)
+        | Body::RequestEnd(_)
+        | Body::Reply(_)
+        | Body::Call(_)
+        | Body::Decision(_)
+        | Body::ToolStart(_)
+        | Body::ToolResult(_)
+        | Body::Setting(_)
+        | Body::TurnEnd(_)
+        | Body::Unknown(_) => false,
+    }
+}

@@ -1,0 +1,96 @@
+//! The messages on the way to the leaf, as the model sees them.
+
+use std::sync::Arc;
+
+use crate::entry::{Note, Reply, Said, ToolResult};
+use crate::id::Seq;
+
+/// A step that is whole: a reply and one result for each of its calls, in the order of the calls.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ClosedStep {
+    /// The `reply` entry.
+    pub reply_seq: Seq,
+    /// What the model answered.
+    pub reply: Arc<Reply>,
+    /// What came of its calls.
+    pub results: Vec<Arc<ToolResult>>,
+    /// The last entry of the step.
+    pub last: Seq,
+}
+
+/// One message, or a reply with its results.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Item {
+    /// What a person, job, parent or program said.
+    Said(Arc<Said>),
+    /// What the program added.
+    Note(Arc<Note>),
+    /// A closed step.
+    Step(ClosedStep),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Node {
+    item: Item,
+    /// The last entry of it: where the leaf can go, if the item is a step or was said.
+    last: Seq,
+    parent: Option<usize>,
+}
+
+/// A tree of items with a current leaf. Undo moves the leaf; nothing is ever taken out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Transcript {
+    nodes: Vec<Node>,
+    leaf: Option<usize>,
+}
+
+impl Transcript {
+    /// The items on the way to the leaf, first to last, each with its last entry.
+    pub fn items(&self) -> Vec<(Seq, &Item)> {
+        let mut way = Vec::new();
+        let mut at = self.leaf;
+        while let Some(node) = at.and_then(|index| self.nodes.get(index)) {
+            way.push((node.last, &node.item));
+            at = node.parent;
+        }
+        way.reverse();
+        way
+    }
+
+    /// The item at the leaf.
+    pub fn last(&self) -> Option<&Item> {
+        self.leaf.and_then(|index| self.nodes.get(index)).map(|node| &node.item)
+    }
+
+    pub(crate) fn push(&mut self, last: Seq, item: Item) {
+        self.nodes.push(Node { item, last, parent: self.leaf });
+        self.leaf = Some(self.nodes.len() - 1);
+    }
+
+    /// True if the leaf may go there: something said, or the end of a closed step.
+    pub fn is_place(&self, seq: Seq) -> bool {
+        self.find(seq).is_some()
+    }
+
+    fn find(&self, seq: Seq) -> Option<usize> {
+        self.nodes.iter().rposition(|node| {
+            let is_rest = match node.item {
+                Item::Said(_) | Item::Step(_) => true,
+                Item::Note(_) => false,
+            };
+            is_rest && node.last == seq
+        })
+    }
+
+    /// Moves the leaf; the empty transcript is `None`. A place that is not there changes nothing.
+    pub(crate) fn go_to(&mut self, to: Option<Seq>) {
+        match to {
+            None => self.leaf = None,
+            Some(seq) => {
+                if let Some(index) = self.find(seq) {
+                    self.leaf = Some(index);
+                }
+            }
+        }
+    }
+}

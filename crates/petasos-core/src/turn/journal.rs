@@ -1,0 +1,142 @@
+//! What a turn writes on: the next seq, the entries and effects of this input, and the little that a
+//! turn must see of its session.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use crate::entry::{Body, Entry, Keep};
+use crate::id::Seq;
+use crate::request::{Break, Target};
+use crate::time::Time;
+use crate::transcript::ClosedStep;
+use crate::turn::Effect;
+
+/// The outgoing side of a session. Every entry but the store's own gets its number here.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Journal {
+    pub(crate) now: Time,
+    next: Seq,
+    effects: VecDeque<Effect>,
+    /// Synced appends that are out, each by its last entry.
+    unanswered: VecDeque<Seq>,
+    /// Entries of this input that the session has not taken in yet.
+    fresh: Vec<Fresh>,
+    armed: Option<Time>,
+    pub(crate) view: View,
+}
+
+/// An entry just made, with the step that it closes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Fresh {
+    pub(crate) entry: Entry,
+    pub(crate) closed: Option<ClosedStep>,
+}
+
+/// What a turn sees of its session.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct View {
+    /// The head in force.
+    pub(crate) head: Option<Seq>,
+    /// What was said for the next step and waits.
+    pub(crate) steers: BTreeSet<Seq>,
+    /// Head and target of the last request.
+    pub(crate) last_request: Option<(Seq, Target)>,
+    /// Whether the leaf moved since.
+    pub(crate) leaf_moved: bool,
+}
+
+impl View {
+    /// The breaks that a request to `target` with `head` must name (I8).
+    pub(crate) fn breaks(&self, head: Seq, target: &Target) -> Vec<Break> {
+        let Some((last_head, last_target)) = &self.last_request else { return Vec::new() };
+        [
+            (head != *last_head, Break::Head),
+            (target != last_target, Break::Target),
+            (self.leaf_moved, Break::Leaf),
+        ]
+        .into_iter()
+        .filter_map(|(is_broken, name)| is_broken.then_some(name))
+        .collect()
+    }
+}
+
+impl Journal {
+    /// The number that the next entry gets.
+    pub(crate) fn next_seq(&self) -> Seq {
+        self.next
+    }
+
+    /// The number of the last entry.
+    pub(crate) fn last_seq(&self) -> Seq {
+        Seq(self.next.0.saturating_sub(1))
+    }
+
+    /// Goes on after an entry of the log.
+    pub(crate) fn follow(&mut self, seq: Seq) {
+        self.next = self.next.max(seq.next());
+    }
+
+    /// Makes an entry. It joins the append before it, if nothing came between.
+    pub(crate) fn entry(&mut self, body: Body) -> Entry {
+        let entry = Entry { seq: self.next, at: self.now, body };
+        self.next = entry.seq.next();
+        let keep = entry.body.keep();
+        if let Some(Effect::Append { entries, keep: together }) = self.effects.back_mut() {
+            entries.push(entry.clone());
+            *together = keep.max(*together);
+        } else {
+            self.effects.push_back(Effect::Append { entries: vec![entry.clone()], keep });
+        }
+        entry
+    }
+
+    /// Leaves an entry for the session to take in.
+    pub(crate) fn leave(&mut self, entry: Entry, closed: Option<ClosedStep>) {
+        self.fresh.push(Fresh { entry, closed });
+    }
+
+    pub(crate) fn take_fresh(&mut self) -> Vec<Fresh> {
+        std::mem::take(&mut self.fresh)
+    }
+
+    pub(crate) fn push(&mut self, effect: Effect) {
+        self.effects.push_back(effect);
+    }
+
+    /// Sets the timer, if it is not set to that time already.
+    pub(crate) fn wake_at(&mut self, due: Time) {
+        if self.armed != Some(due) {
+            self.armed = Some(due);
+            self.push(Effect::WakeAt(due));
+        }
+    }
+
+    /// The timer went off.
+    pub(crate) fn woke(&mut self) {
+        self.armed = None;
+    }
+
+    pub(crate) fn next_effect(&mut self) -> Option<Effect> {
+        let effect = self.effects.pop_front()?;
+        if let Effect::Append { entries, keep: Keep::Synced } = &effect
+            && let Some(last) = entries.last()
+        {
+            self.unanswered.push_back(last.seq);
+        }
+        Some(effect)
+    }
+
+    /// Takes an answer to a synced append: `false` if it is not the one that comes next.
+    pub(crate) fn appended(&mut self, upto: Seq) -> bool {
+        let is_next = self.unanswered.front() == Some(&upto);
+        if is_next {
+            self.unanswered.pop_front();
+        }
+        is_next
+    }
+
+    /// The log failed: nothing more is written, and no answer is waited for.
+    pub(crate) fn forget_unanswered(&mut self) {
+        self.unanswered.clear();
+        self.effects.clear();
+    }
+}

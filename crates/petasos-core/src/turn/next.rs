@@ -1,0 +1,64 @@
+//! *Next* of the table: what the entries say is to be done now, begun.
+
+use crate::note::{self, NoRun};
+use crate::turn::journal::Journal;
+use crate::turn::pen::Pen;
+use crate::turn::slots::{Entering, Slots};
+use crate::turn::told::Move;
+use crate::turn::{Phase, Turn, end, model};
+
+impl Turn {
+    /// Does what the entries say is next, until something must be waited for.
+    pub(super) fn next(&mut self, journal: &mut Journal, entering: Entering) {
+        let steered = !journal.view.steers.is_empty();
+        let mut pen = Pen { told: &mut self.told, journal };
+        match pen.told.next(steered) {
+            Move::Ask(purpose) => self.phase = model::measure(&mut pen, purpose),
+            Move::Wait(until) => self.phase = Phase::Waiting { until },
+            Move::Calls => self.see_to_calls(journal, entering),
+            Move::DropCalls => self.drop_calls(journal, NoRun::NotNow),
+            Move::Stop(why) => match self.phase {
+                Phase::Tools(_) => {
+                    self.stop(journal, why);
+                }
+                Phase::Opening
+                | Phase::Measuring(_)
+                | Phase::Reserving { .. }
+                | Phase::Recording { .. }
+                | Phase::AwaitingModel { .. }
+                | Phase::Waiting { .. }
+                | Phase::Stopping { .. }
+                | Phase::Ending { .. }
+                | Phase::Done => self.drop_calls(journal, NoRun::TurnStopped),
+            },
+            Move::Note(source) => {
+                pen.write(note::note(source));
+                self.next(journal, entering);
+            }
+            Move::End(reason) => self.phase = end::end(&mut pen, reason),
+        }
+    }
+
+    /// Starts what may start of the open reply's calls; the turn rests if all that is left waits for a
+    /// person who is not there.
+    fn see_to_calls(&mut self, journal: &mut Journal, entering: Entering) {
+        let mut pen = Pen { told: &mut self.told, journal };
+        if !matches!(self.phase, Phase::Tools(_)) {
+            self.phase = Phase::Tools(Slots::enter(&mut pen, entering));
+        }
+        let Phase::Tools(slots) = &mut self.phase else { return };
+        slots.start_what_may(&mut pen);
+        if !pen.told.step.has_open_calls() {
+            self.next(journal, entering);
+        } else if let Some(reason) = slots.rests(pen.told) {
+            self.phase = end::end(&mut pen, reason);
+        }
+    }
+
+    /// Settles the calls of a reply that none of them may run of.
+    fn drop_calls(&mut self, journal: &mut Journal, why: NoRun<'_>) {
+        let mut pen = Pen { told: &mut self.told, journal };
+        end::drop_calls(&mut pen, why);
+        self.next(journal, Entering::Anew);
+    }
+}

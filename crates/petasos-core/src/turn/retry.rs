@@ -1,0 +1,57 @@
+//! What follows a failed request: the same again, the next target, or the end.
+
+use crate::entry::Next;
+use crate::stop::FailureKind;
+use crate::time::{Permille, Span, Time};
+use crate::turn::Failure;
+
+/// Tries of one target for one request (P04).
+pub const TRIES: u32 = 3;
+/// The wait before the second try; it doubles with each.
+const FIRST_WAIT: Span = Span::seconds(1);
+/// The longest wait that we choose ourselves.
+const LONGEST_WAIT: Span = Span::seconds(60);
+/// The longest wait that a provider may ask for; who asks for more gives up his turn to the fallback.
+const LONGEST_ASKED: Span = Span::seconds(600);
+
+/// What stands before the failure.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Standing {
+    /// Failures of the present target before this one.
+    pub(crate) failures: u32,
+    /// Targets left in the fallback chain.
+    pub(crate) fallbacks: usize,
+}
+
+/// Decides what follows. Waits grow by doubling and are stretched by up to their own length, so that
+/// many sessions do not come back at once; what the provider asks for is the least.
+pub(crate) fn after(failure: &Failure, standing: Standing, now: Time, jitter: Permille) -> Next {
+    let may_try_again = failure.kind.is_passing() && standing.failures + 1 < TRIES;
+    let asked = failure.retry_after.unwrap_or_default();
+    if may_try_again && asked <= LONGEST_ASKED {
+        let doubled = Span(FIRST_WAIT.0 << standing.failures.min(10)).min(LONGEST_WAIT);
+        return Next::AgainAt(now.after(jitter.stretch(doubled).max(asked)));
+    }
+    // A request that is too long for one model may fit the next; one that is malformed may not, but
+    // the next target has its own form. Only an empty answer says nothing about the target.
+    match failure.kind {
+        FailureKind::Empty => Next::GiveUp,
+        FailureKind::Auth
+        | FailureKind::Billing
+        | FailureKind::RateLimit
+        | FailureKind::Overloaded
+        | FailureKind::Timeout
+        | FailureKind::Network
+        | FailureKind::NotFound
+        | FailureKind::BadRequest
+        | FailureKind::Overflow
+        | FailureKind::BadStream
+        | FailureKind::Other => {
+            if standing.fallbacks > 0 {
+                Next::Fallback
+            } else {
+                Next::GiveUp
+            }
+        }
+    }
+}
