@@ -1,1 +1,22 @@
-//! What keeps: logs and blobs.
+//! What keeps: session logs and blobs, behind one trait and with a plain blocking API.
+//!
+//! A session is a folder: `sessions/<id>/log.jsonl` is the truth, `blobs/<sha256>` are whole outputs beside
+//! it, `lock` says who holds it. The page on the format is `docs/format/session.md`.
+//!
+//! [`Store`] and [`Writer`] are the seam; [`FolderStore`] keeps on a disk, [`InMemoryStore`] in memory. One
+//! battery of tests (`tests/it/battery.rs`) holds for every store.
+
+mod disk;
+mod error;
+mod folder;
+mod in_memory;
+mod line;
+mod log;
+mod store;
+
+pub use disk::{Disk, DiskFile, DiskLock, LockError, Opening, OsDisk};
+pub use error::StoreError;
+pub use folder::{Durability, FolderStore};
+pub use in_memory::InMemoryStore;
+pub use line::{closed_line, without_sum};
+pub use store::{Contents, Holder, LAYOUT, Listed, Listing, Opened, Store, Writer};

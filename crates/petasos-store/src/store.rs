@@ -1,0 +1,219 @@
+//! The seam behind which sessions are kept.
+
+use std::fmt;
+use std::ops::Range;
+
+use petasos_core::entry::{Body, Damage, Entry, Keep, SessionStart};
+use petasos_core::id::{Digest, Seq, SessionId};
+use petasos_core::text::Text;
+use petasos_core::time::Time;
+use petasos_core::tool::BlobName;
+
+use crate::error::StoreError;
+
+/// Version of a session's layout that this program makes and knows (`format` of the first line).
+pub const LAYOUT: u32 = 1;
+
+/// A place where sessions are kept.
+///
+/// Called from threads that may wait: every method may take as long as a disk does. Methods may be called
+/// at the same time from several threads and processes. What a method has answered with `Ok` is kept as
+/// its doc says; after an `Err` nothing of it counts.
+pub trait Store: fmt::Debug + Send + Sync {
+    /// Makes a session and opens it. Its log has two entries then, `session` and `open`, both synced.
+    ///
+    /// # Errors
+    /// `Exists`, `Held` by one that makes the same session just now, `Refused` if `start.format` is not
+    /// [`LAYOUT`], or what the disk says. A session that was half made is no session.
+    fn create(&self, start: SessionStart, holder: &Holder, at: Time) -> Result<Opened, StoreError>;
+
+    /// Opens a session for writing, and fences whoever held it before: an `open` entry with the next epoch
+    /// is appended, synced. What cannot be read is set aside, and a damaged end is cut off the log, so that
+    /// appending goes on with a whole line; the `open` entry names what was not named by one before.
+    ///
+    /// # Errors
+    /// `Held`, `NotFound`, `Unusable`, or what the disk says.
+    fn open(&self, session: &SessionId, holder: &Holder, at: Time) -> Result<Opened, StoreError>;
+
+    /// Reads a session and changes nothing. Needs no lock; while somebody writes, the last line may be
+    /// found torn.
+    ///
+    /// # Errors
+    /// `NotFound`, `Unusable`, or what the disk says.
+    fn read(&self, session: &SessionId) -> Result<Contents, StoreError>;
+
+    /// All sessions, by id, which is by age. Reads every log.
+    ///
+    /// # Errors
+    /// What the disk says of the folder of sessions. What is wrong with one session is told in its place.
+    fn list(&self) -> Result<Listing, StoreError>;
+
+    /// Keeps bytes beside the log, synced, under the name that is their hash; an entry may name them as
+    /// soon as this answers. Called by who holds the session. Keeping the same bytes again changes nothing.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such session, or what the disk says.
+    fn put_blob(&self, session: &SessionId, bytes: &[u8]) -> Result<BlobName, StoreError>;
+
+    /// Reads the bytes of a blob that lie in `range`; those beyond its end are left out. When that is all
+    /// of them, their hash is checked.
+    ///
+    /// # Errors
+    /// `NoBlob`, `DamagedBlob`, or what the disk says.
+    fn read_blob(&self, session: &SessionId, hash: &Digest, range: Range<u64>)
+    -> Result<Vec<u8>, StoreError>;
+}
+
+/// The one that may append to a session.
+///
+/// Holds the session until it is released or dropped. Dropping never writes: what was appended is kept as
+/// it was asked for.
+pub trait Writer: fmt::Debug + Send {
+    /// Whose log this is.
+    fn session(&self) -> &SessionId;
+
+    /// The seq of the entry that comes next.
+    fn next(&self) -> Seq;
+
+    /// Appends entries in their order, and answers with the seq of the last entry in the log.
+    ///
+    /// `expected` is the seq of the first of them: that of [`Writer::next`]. They are numbered without gaps.
+    /// With [`Keep::Written`] they are handed to the system (they survive `kill -9`), with [`Keep::Synced`]
+    /// they and all before them are on the disk when this answers (they survive a power cut). No entries,
+    /// synced, is a way to sync those before.
+    ///
+    /// # Errors
+    /// `Stale`, `Released`, `Refused`: nothing was written. What the disk says: the entries are taken back
+    /// as far as the disk lets us, and from then on every append is `Broken`.
+    fn append(&mut self, expected: Seq, entries: &[Entry], keep: Keep) -> Result<Seq, StoreError>;
+
+    /// Lets others open the session, while no turn runs. Releasing twice changes nothing.
+    fn release(&mut self);
+
+    /// Takes the session back after [`Writer::release`]. Does nothing if it is held.
+    ///
+    /// # Errors
+    /// `Held` by another now. `Stale` if another one held it meanwhile: open the session and fold it anew.
+    /// `NotFound`, `Broken`, or what the disk says.
+    fn reacquire(&mut self) -> Result<(), StoreError>;
+}
+
+/// Who opens a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// Who it is, for a person: process id and host. Stands in the `open` entry, and after the process id
+    /// in the lock file.
+    pub text: Text,
+    /// Version of the program.
+    pub program: Text,
+}
+
+impl Holder {
+    /// How others are told who holds a session.
+    pub(crate) fn told(&self) -> String {
+        format!("pid {} ({})", std::process::id(), self.text)
+    }
+}
+
+/// An opened session: what is in it, and the one that may append to it.
+#[derive(Debug)]
+pub struct Opened {
+    /// Appends.
+    pub writer: Box<dyn Writer>,
+    /// All entries that could be read, by seq; the last one is the `open` of this opening.
+    pub entries: Vec<Entry>,
+    /// All that was found wrong, also what an earlier `open` entry names already.
+    pub damage: Vec<Damage>,
+}
+
+/// What is in a session's log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contents {
+    /// All entries that could be read, by seq.
+    pub entries: Vec<Entry>,
+    /// All that was found wrong.
+    pub damage: Vec<Damage>,
+}
+
+/// All sessions of a store.
+#[derive(Debug)]
+pub struct Listing {
+    /// Those that can be read, by id.
+    pub sessions: Vec<Listed>,
+    /// Those that cannot, and why, by id.
+    pub unreadable: Vec<(SessionId, StoreError)>,
+}
+
+/// A session in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Its first line.
+    pub start: SessionStart,
+    /// Its title: the last setting of that name.
+    pub title: Option<Text>,
+    /// When it was made.
+    pub made: Time,
+    /// When its last entry was made.
+    pub last: Time,
+    /// How many entries it has.
+    pub entries: u64,
+    /// How many places in its log are damaged.
+    pub damaged: u64,
+}
+
+impl Listed {
+    /// What a list shows of a log; none if it does not begin with a session's first line.
+    pub(crate) fn of(contents: &Contents) -> Option<Self> {
+        let first = contents.entries.first()?;
+        let Body::SessionStart(start) = &first.body else { return None };
+        let title = contents.entries.iter().rev().find_map(|entry| {
+            let Body::Setting(setting) = &entry.body else { return None };
+            (&*setting.key == "title").then(|| setting.value.clone())
+        });
+        Some(Self {
+            start: start.clone(),
+            title: title.flatten(),
+            made: first.at,
+            last: contents.entries.iter().map(|entry| entry.at).max()?,
+            entries: contents.entries.len() as u64,
+            damaged: contents.damage.len() as u64,
+        })
+    }
+}
+
+/// Checks what every store checks of entries to append: that they go on where the log ends, without gaps,
+/// and are not of the kinds that the store makes itself.
+pub(crate) fn check_entries(
+    session: &SessionId,
+    next: Seq,
+    expected: Seq,
+    entries: &[Entry],
+) -> Result<Seq, StoreError> {
+    let refused = |why| Err(StoreError::Refused { session: session.clone(), why });
+    if expected != next {
+        return refused(format!("the next entry is {next}, not {expected}"));
+    }
+    let mut after = next;
+    for entry in entries {
+        if entry.seq != after {
+            return refused(format!("entry {} stands where {after} belongs", entry.seq));
+        }
+        if matches!(entry.body, Body::SessionStart(_) | Body::Open(_)) {
+            return refused(format!(
+                "entry {} is of kind {}, which the store makes",
+                entry.seq,
+                entry.body.kind()
+            ));
+        }
+        after = after.next();
+    }
+    Ok(after)
+}
+
+/// Checks that a first line is one this program can go on with.
+pub(crate) fn check_layout(start: &SessionStart) -> Result<(), String> {
+    if start.format == LAYOUT {
+        return Ok(());
+    }
+    Err(format!("it has layout {}, this program knows {LAYOUT}", start.format))
+}
