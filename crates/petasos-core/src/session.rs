@@ -14,6 +14,7 @@ use crate::approval::Grants;
 use crate::budget::Limits;
 use crate::entry::{
     Body, Cause, Head, Leaf, LeafReason, LimitAdded, Said, SessionStart, Setting, TurnStart, VerdictKind,
+    When,
 };
 use crate::error::{Handled, Rejected};
 use crate::id::{Epoch, Seq};
@@ -270,6 +271,28 @@ impl Session {
         }
     }
 
+    /// True if `Continue` has something to go on with.
+    pub fn can_continue(&self) -> bool {
+        let may = |turn: &Turn| turn.told().ended.is_none_or(StopReason::is_continuable);
+        !self.is_running() && (self.turn.as_ref().is_some_and(may) || !self.queue.is_empty())
+    }
+
+    /// True if the same entries tell both: they differ at most in what is under way.
+    pub fn is_told_as(&self, other: &Self) -> bool {
+        let told = |session: &Self| session.turn.as_ref().map(|turn| turn.told().clone());
+        self.start == other.start
+            && self.epoch == other.epoch
+            && self.transcript == other.transcript
+            && self.queue == other.queue
+            && self.settings == other.settings
+            && self.grants == other.grants
+            && self.head == other.head
+            && told(self) == told(other)
+            && self.past == other.past
+            && self.journal.view == other.journal.view
+            && self.next_seq() == other.next_seq()
+    }
+
     /// True if a run is under way.
     pub fn is_running(&self) -> bool {
         self.turn.as_ref().is_some_and(Turn::is_running)
@@ -296,6 +319,11 @@ impl Session {
             self.queue.range(..=draft.upto).filter(|(seq, _)| self.journal.view.steers.contains(seq));
         let steers = steers.map(|(_, said)| Item::Said(Arc::clone(said)));
         self.transcript.items().into_iter().map(|(_, item)| item.clone()).chain(steers).collect()
+    }
+
+    /// What was said for the next step and waits, up to an entry.
+    fn steers(&self, upto: Seq) -> impl Iterator<Item = (&Seq, &Arc<Said>)> {
+        self.queue.range(..=upto).filter(|(_, said)| said.when == When::NextStep)
     }
 
     /// What was said and waits, by its entry.

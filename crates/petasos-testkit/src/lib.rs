@@ -1,4 +1,5 @@
-//! What tests speak in.
+//! What tests speak in: words for what is said and answered, worlds around a session that say only
+//! what a real one could, and the invariants they watch.
 
 #![allow(
     clippy::unwrap_used,
@@ -12,4 +13,8 @@
     let_underscore_drop
 )]
 
+pub mod findings;
 pub mod unsynced;
+pub mod walk;
+pub mod words;
+pub mod world;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::entry::{Body, Cause, Decision, Entry, Said, ToolResult, TurnStart, When};
+use crate::entry::{Body, Cause, Decision, Entry, Said, ToolResult, TurnStart};
 use crate::id::Seq;
 use crate::note::NoRun;
 use crate::session::{Saving, Session, Terms};
@@ -39,7 +39,7 @@ impl Session {
 
     /// Takes one more entry of the log in.
     pub fn read(&mut self, entry: &Entry) {
-        self.journal.follow(entry.seq);
+        self.journal.follow(entry);
         if closes_the_step(&entry.body) {
             self.close_what_is_missing(entry);
         }
@@ -56,19 +56,11 @@ impl Session {
         match &entry.body {
             Body::SessionStart(start) => self.start = Some(Arc::new(start.clone())),
             Body::Open(open) => self.epoch = open.epoch,
-            Body::Head(head) => {
-                self.head = Some(Arc::new(head.clone()));
-                self.journal.view.head = Some(seq);
-            }
+            Body::Head(head) => self.head = Some(Arc::new(head.clone())),
             Body::Said(said) => self.hear(seq, said),
             Body::TurnStart(start) => self.start_turn(seq, entry.at, start),
             Body::Note(note) => self.transcript.push(seq, Item::Note(Arc::new(note.clone()))),
-            Body::Request(request) => {
-                let entering: Vec<Seq> = self.journal.view.steers.range(..=request.upto).copied().collect();
-                entering.into_iter().for_each(|steer| self.enter(steer));
-                self.journal.view.last_request = Some((request.head, request.target.clone()));
-                self.journal.view.leaf_moved = false;
-            }
+            Body::Request(request) => self.steers_enter(request.upto),
             Body::Reply(_) | Body::ToolResult(_) => {}
             Body::Decision(decision) => self.keep_grant(decision),
             Body::Setting(setting) => {
@@ -76,7 +68,6 @@ impl Session {
             }
             Body::Leaf(leaf) => {
                 self.transcript.go_to(leaf.to);
-                self.journal.view.leaf_moved = true;
                 self.retire_turn();
             }
             Body::LimitAdded(_)
@@ -94,25 +85,22 @@ impl Session {
 
     fn hear(&mut self, seq: Seq, said: &Said) {
         if let Some(withdrawn) = said.withdraws {
-            self.forget(withdrawn);
+            self.queue.remove(&withdrawn);
         }
-        if said.content.is_empty() {
-            return;
-        }
-        self.queue.insert(seq, Arc::new(said.clone()));
-        if said.when == When::NextStep {
-            self.journal.view.steers.insert(seq);
+        if !said.content.is_empty() {
+            self.queue.insert(seq, Arc::new(said.clone()));
         }
     }
 
-    fn forget(&mut self, seq: Seq) -> Option<Arc<Said>> {
-        self.journal.view.steers.remove(&seq);
-        self.queue.remove(&seq)
+    /// What was said for the next step enters with its request.
+    fn steers_enter(&mut self, upto: Seq) {
+        let steers: Vec<Seq> = self.steers(upto).map(|(seq, _)| *seq).collect();
+        steers.into_iter().for_each(|steer| self.enter(steer));
     }
 
     /// Something said enters the transcript.
     fn enter(&mut self, seq: Seq) {
-        if let Some(said) = self.forget(seq) {
+        if let Some(said) = self.queue.remove(&seq) {
             self.transcript.push(seq, Item::Said(said));
         }
     }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use crate::entry::{Body, Entry, Keep};
+use crate::entry::{Body, Cause, Entry, Keep, When};
 use crate::id::Seq;
 use crate::request::{Break, Target};
 use crate::time::Time;
@@ -45,6 +45,46 @@ pub(crate) struct View {
 }
 
 impl View {
+    /// Takes an entry in: as it is written, so that what comes next in the same breath sees it.
+    pub(crate) fn see(&mut self, entry: &Entry) {
+        match &entry.body {
+            Body::Head(_) => self.head = Some(entry.seq),
+            Body::Said(said) => {
+                if let Some(withdrawn) = said.withdraws {
+                    self.steers.remove(&withdrawn);
+                }
+                if said.when == When::NextStep && !said.content.is_empty() {
+                    self.steers.insert(entry.seq);
+                }
+            }
+            Body::TurnStart(start) => {
+                if let Cause::Said { said } = start.cause {
+                    self.steers.remove(&said);
+                }
+            }
+            Body::Request(request) => {
+                self.steers.retain(|steer| *steer > request.upto);
+                self.last_request = Some((request.head, request.target.clone()));
+                self.leaf_moved = false;
+            }
+            Body::Leaf(_) => self.leaf_moved = true,
+            Body::SessionStart(_)
+            | Body::Open(_)
+            | Body::LimitAdded(_)
+            | Body::Note(_)
+            | Body::Partial(_)
+            | Body::RequestEnd(_)
+            | Body::Reply(_)
+            | Body::Call(_)
+            | Body::Decision(_)
+            | Body::ToolStart(_)
+            | Body::ToolResult(_)
+            | Body::Setting(_)
+            | Body::TurnEnd(_)
+            | Body::Unknown(_) => {}
+        }
+    }
+
     /// The breaks that a request to `target` with `head` must name (I8).
     pub(crate) fn breaks(&self, head: Seq, target: &Target) -> Vec<Break> {
         let Some((last_head, last_target)) = &self.last_request else { return Vec::new() };
@@ -71,14 +111,16 @@ impl Journal {
     }
 
     /// Goes on after an entry of the log.
-    pub(crate) fn follow(&mut self, seq: Seq) {
-        self.next = self.next.max(seq.next());
+    pub(crate) fn follow(&mut self, entry: &Entry) {
+        self.next = self.next.max(entry.seq.next());
+        self.view.see(entry);
     }
 
     /// Makes an entry. It joins the append before it, if nothing came between.
     pub(crate) fn entry(&mut self, body: Body) -> Entry {
         let entry = Entry { seq: self.next, at: self.now, body };
         self.next = entry.seq.next();
+        self.view.see(&entry);
         let keep = entry.body.keep();
         if let Some(Effect::Append { entries, keep: together }) = self.effects.back_mut() {
             entries.push(entry.clone());

@@ -148,8 +148,7 @@ impl Told {
     /// Takes an entry in. A step that it closes is handed out, to move into the transcript. What does
     /// not fit (a line before it was damaged) changes nothing.
     pub(crate) fn apply(&mut self, seq: Seq, at: Time, body: &Body) -> Option<ClosedStep> {
-        // Between two runs nobody works.
-        if self.ended.is_none() && !matches!(body, Body::TurnStart(_)) {
+        if self.ended.is_none() && is_work(body) {
             self.account.worked = self.run.1.plus(at.since(self.run.0));
         }
         match body {
@@ -228,6 +227,11 @@ impl Told {
     pub fn target(&self) -> &Target {
         let fallback = self.fallen.checked_sub(1).and_then(|place| self.fallback.get(place));
         fallback.unwrap_or(&self.primary)
+    }
+
+    /// How many targets its fallback chain has.
+    pub fn fallbacks(&self) -> usize {
+        self.fallback.len()
     }
 
     /// Failures of that target for the request at hand, and targets left after it.
@@ -418,6 +422,31 @@ impl Told {
         if let Some(open) = self.step.call_mut(call) {
             change(open);
         }
+    }
+}
+
+/// True for entries that a turn writes while it works: they tell how long it did.
+fn is_work(body: &Body) -> bool {
+    match body {
+        Body::Note(_)
+        | Body::Request(_)
+        | Body::Partial(_)
+        | Body::RequestEnd(_)
+        | Body::Reply(_)
+        | Body::Call(_)
+        | Body::Decision(_)
+        | Body::ToolStart(_)
+        | Body::ToolResult(_)
+        | Body::Head(_)
+        | Body::LimitAdded(_)
+        | Body::TurnEnd(_) => true,
+        Body::TurnStart(_)
+        | Body::SessionStart(_)
+        | Body::Open(_)
+        | Body::Said(_)
+        | Body::Setting(_)
+        | Body::Leaf(_)
+        | Body::Unknown(_) => false,
     }
 }
 
