@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Instant;
 
 use petasos_core::session::Terms;
@@ -57,7 +56,7 @@ pub fn walk(menu: &Menu, terms: &Terms, most: usize, until: Until) -> Walked {
     let mut findings = Findings::default();
     let mut first = State::new(menu, terms);
     first.begin(&mut findings);
-    let mut seen = HashSet::from([hash_of(&first)]);
+    let mut seen = HashSet::from([first.fingerprint()]);
     let mut way = vec![Step { from: 0, which: 0 }];
     let mut open = vec![(first, 0)];
     let (mut moves, mut crashes, mut ends) = (0, 0, BTreeMap::<String, usize>::new());
@@ -76,7 +75,7 @@ pub fn walk(menu: &Menu, terms: &Terms, most: usize, until: Until) -> Walked {
             crashes += usize::from(matches!(what, Move::Crash(_)));
             let mut next = state.clone();
             next.make(&what, &mut findings);
-            if seen.insert(hash_of(&next)) {
+            if seen.insert(next.fingerprint()) {
                 way.push(step);
                 open.push((next, way.len() - 1));
             } else if !findings.is_empty() && until == Until::FirstFinding {
@@ -129,10 +128,4 @@ fn is_from_outside(what: &Move) -> bool {
         Move::Say(input) => matches!(input, Input::Interrupt | Input::Say(_) | Input::AppendFailed(_)),
         Move::Piece(_) | Move::Reply(_) | Move::Continue(_) => false,
     }
-}
-
-fn hash_of(state: &State) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    state.hash(&mut hasher);
-    hasher.finish()
 }

@@ -1,4 +1,7 @@
 //! A vocabulary for tests: what is said, answered and measured, in few words.
+//!
+//! Amounts and times are zero or at least a thousand, so that a walk can tell them from the small
+//! numbers that name entries.
 
 use petasos_core::approval::{Action, Policy, Proposal, Rule, Wants};
 use petasos_core::bounded::{Bounded, Cap};
@@ -56,13 +59,13 @@ pub fn head() -> Head {
 /// What a small request measures.
 pub fn measured(draft: &Draft) -> Measured {
     Measured {
-        tokens: 10,
-        window: Some(1000),
-        bytes: 40,
+        tokens: 10_000,
+        window: Some(1_000_000),
+        bytes: 4_000,
         parts: vec![digest(2)],
         prefix: digest(3),
         body: digest(4),
-        worst: Worst { purpose: draft.purpose, tokens: 20, micro_usd: Some(2) },
+        worst: Worst { purpose: draft.purpose, tokens: 20_000, micro_usd: Some(2_000) },
     }
 }
 
@@ -76,10 +79,10 @@ pub fn call(place: u16, name: &str, arguments: &str) -> Vec<Delta> {
     ]
 }
 
-/// The end of a reply that used ten tokens.
+/// The end of a reply that used 10,000 tokens.
 pub fn ends(finish: FinishReason) -> ReplyEnd {
-    let usage = Some(Usage { input: 8, output: 2, ..Usage::default() });
-    ReplyEnd { finish, usage, micro_usd: Some(1), timing: Timing::default(), model: None }
+    let usage = Some(Usage { input: 8_000, output: 2_000, ..Usage::default() });
+    ReplyEnd { finish, usage, micro_usd: Some(1_000), timing: Timing::default(), model: None }
 }
 
 /// A request that failed before anything came.
@@ -93,7 +96,7 @@ pub fn failure(kind: FailureKind) -> Failure {
 pub fn output(outcome: Outcome, text: &str) -> ToolOutput {
     let for_model = Bounded::new(text, Cap::RESULT, "blob:0; read it with read_file");
     let bytes = text.len() as u64;
-    ToolOutput { outcome, for_model, bytes, blob: None, facts: Vec::new(), took: Span(1) }
+    ToolOutput { outcome, for_model, bytes, blob: None, facts: Vec::new(), took: Span(1_000) }
 }
 
 /// A policy in which a tool's name says what becomes of it: `deny_…`, `ask_…`, `hard_…`; others run.
@@ -109,6 +112,9 @@ pub fn policy() -> Policy {
     ];
     Policy { rules, hash: digest(5) }
 }
+
+/// The first number that stands for what is shown of a question.
+pub const QUESTION: u8 = 200;
 
 /// A call as its tool's name tells it: `read`, `write`, `alone`, `other_write`, `keyed`, `question`,
 /// behind what [`policy`] reads of the name.
@@ -132,7 +138,10 @@ pub fn proposal(call: CallId, tool: &str) -> Proposal {
         arguments: Json::try_from("{}").unwrap(),
         changed_by: Vec::new(),
         claims: Claims { rerun, places, alone, argv: Vec::new(), probe },
-        shown: digest(100 + u8::try_from(call.place).unwrap()),
+        // What is shown of a question is told apart from what is shown of a call, for worlds to answer it.
+        shown: digest(
+            if wants == Wants::Answer { QUESTION } else { 100 } + u8::try_from(call.place).unwrap(),
+        ),
         wants,
         at_least: Action::Allow,
     }

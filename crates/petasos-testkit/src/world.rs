@@ -3,6 +3,7 @@
 
 mod book;
 mod carry;
+mod fingerprint;
 mod log;
 mod menu;
 mod moves;
@@ -50,7 +51,7 @@ pub struct World {
     timer: Option<Time>,
     ledger: Ledger,
     /// Calls that policy or a person allowed, as they were shown.
-    allowed: BTreeMap<CallId, Digest>,
+    allowed: BTreeSet<(CallId, Digest)>,
     /// Calls that really began, and how often one that must not run twice did.
     began: BTreeMap<CallId, u8>,
     /// Those of them that are not free to run again.
@@ -121,7 +122,7 @@ impl State {
             stopping: BTreeMap::new(),
             timer: None,
             ledger: Ledger::new(terms.limits.clone(), petasos_core::usage::Account::default()),
-            allowed: BTreeMap::new(),
+            allowed: BTreeSet::new(),
             began: BTreeMap::new(),
             never_again: BTreeSet::new(),
             said: BTreeMap::new(),

@@ -179,7 +179,12 @@ pub(crate) fn drop_calls(pen: &mut Pen<'_>, why: NoRun<'_>) {
     for (place, call) in open.calls.iter().enumerate() {
         if call.result.is_none() {
             let is_complete = open.made(place).is_some_and(|made| made.complete);
-            pen.settle_without_run(open.call_id(place), if is_complete { why } else { NoRun::Incomplete });
+            let why = match (&call.start, is_complete) {
+                (Some(_), _) => NoRun::ProcessEnded,
+                (None, true) => why,
+                (None, false) => NoRun::Incomplete,
+            };
+            pen.settle_without_run(open.call_id(place), why);
         }
     }
 }

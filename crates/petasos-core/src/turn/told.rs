@@ -259,7 +259,6 @@ impl Told {
     fn goes_on(&mut self, at: Time, start: &TurnStart) {
         self.run = (at, self.account.worked);
         self.ended = None;
-        self.stop = None;
         self.limits = start.limits.clone();
         self.mode = start.mode;
         if self.primary != start.target || *self.fallback != *start.fallback {

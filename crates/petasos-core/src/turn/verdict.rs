@@ -136,14 +136,20 @@ pub(crate) fn answer_question(pen: &mut Pen<'_>, call: CallId, text: &Text) {
     pen.settle(call, ToolOutput::made_up(outcome, text));
 }
 
-/// Starts a call that nothing holds back: at once if it changes nothing or had begun before a crash,
-/// else when its `tool_start` is on disk.
+/// Starts a call that nothing holds back: at once if it changes nothing, else when its `tool_start` is
+/// on disk. One that had begun before a crash runs again only as what it began as.
 pub(crate) fn start(pen: &mut Pen<'_>, approved: Approved) -> Slot {
     let Proposal { call, claims, .. } = approved.proposal();
-    let has_begun = pen.told.step.call(*call).is_some_and(|told| told.start.is_some());
+    if let Some(begun) = pen.told.step.call(*call).and_then(|told| told.start.clone()) {
+        let is_the_same = match &claims.rerun {
+            Rerun::Keyed(key) => begun.key.as_ref() == Some(key),
+            Rerun::Child(session) => begun.child.as_ref() == Some(session),
+            Rerun::Free | Rerun::Never => false,
+        };
+        return if is_the_same { run(pen, approved) } else { settle(pen, *call, NoRun::ProcessEnded) };
+    }
     let (key, child) = match &claims.rerun {
         Rerun::Free => return run(pen, approved),
-        Rerun::Keyed(_) | Rerun::Never | Rerun::Child(_) if has_begun => return run(pen, approved),
         Rerun::Keyed(key) => (Some(key.clone()), None),
         Rerun::Never => (None, None),
         Rerun::Child(session) => (None, Some(session.clone())),

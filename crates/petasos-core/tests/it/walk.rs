@@ -1,48 +1,60 @@
-//! Every state of three small worlds.
+//! Every state of a few small worlds, each invariant looked at in each.
+//!
+//! `walk_for_faults` is what `cargo xtask faults` runs on a core with a fault planted in it: with
+//! `PETASOS_WALK_COLLECT` set it goes on after a violation and prints which invariants saw the fault.
 
+use petasos_core::budget::Limits;
+use petasos_core::session::Terms;
 use petasos_core::stop::FailureKind;
+use petasos_core::time::Span;
 use petasos_core::tool::Outcome;
 use petasos_testkit::walk::{Until, Walked, walk};
-use petasos_testkit::words::terms;
+use petasos_testkit::words::{target, terms};
 use petasos_testkit::world::{Cuts, Deciding, Left, Menu, Replying};
+
+/// More states than a sound core has in any of these worlds, by a factor of three or more.
+const MOST: usize = 1_500_000;
 
 const NOTHING: Left = Left { crashes: 0, fails: 0, steers: 0, follow_ups: 0, interrupts: 0, continues: 0 };
 
-fn three_calls() -> Walked {
+/// Three calls of all sorts in one step: what may run beside what, asked, denied, stopped, parked.
+fn three_calls() -> (Menu, Terms) {
     let menu = Menu {
         name: "three calls, one step",
-        replies: &[Replying::Text, Replying::Calls(3)],
-        closing: &[Replying::Text],
+        replies: &[Replying::Text, Replying::Calls(3), Replying::CutCalls(2)],
+        closing: &[Replying::Text, Replying::Calls(1)],
         failures: &[],
-        pieces: &[],
-        tools: &["read", "write", "ask_alone"],
+        pieces: &[Replying::Text, Replying::Calls(1)],
+        tools: &["read", "write", "other_write", "ask_alone", "deny_write"],
         outcomes: &[Outcome::Ok],
         probes: &[],
-        decisions: &[Deciding::Yes, Deciding::No],
+        decisions: &[Deciding::Yes, Deciding::No, Deciding::NoAndStop],
         cuts: Cuts::KillAndPower,
         left: Left { interrupts: 1, ..NOTHING },
     };
-    walk(&menu, &terms(1), 6_000_000, Until::FirstFinding)
+    (menu, terms(1))
 }
 
-fn two_calls() -> Walked {
+/// Two calls in each of two steps, and a crash at any state, cut at any entry.
+fn two_calls() -> (Menu, Terms) {
     let menu = Menu {
         name: "two calls, two steps, kill and power cut",
         replies: &[Replying::Text, Replying::Calls(1), Replying::Calls(2)],
         closing: &[Replying::Text],
         failures: &[],
-        pieces: &[],
-        tools: &["read", "write"],
+        pieces: &[Replying::Text],
+        tools: &["read", "write", "probed", "keyed"],
         outcomes: &[Outcome::Ok],
-        probes: &[Outcome::Ok],
-        decisions: &[Deciding::Yes],
-        cuts: Cuts::KillAndPower,
-        left: Left { crashes: 1, ..NOTHING },
+        probes: &[Outcome::Ok, Outcome::Unknown],
+        decisions: &[Deciding::Yes, Deciding::No],
+        cuts: Cuts::Everywhere,
+        left: Left { crashes: 1, interrupts: 1, ..NOTHING },
     };
-    walk(&menu, &terms(2), 6_000_000, Until::FirstFinding)
+    (menu, terms(2))
 }
 
-fn one_call() -> Walked {
+/// One call in each of three steps, and everything around it that can fail.
+fn one_call() -> (Menu, Terms) {
     let menu = Menu {
         name: "one call, three steps, failing disk, two crashes, two steers",
         replies: &[Replying::Text, Replying::Calls(1)],
@@ -51,30 +63,119 @@ fn one_call() -> Walked {
         pieces: &[],
         tools: &["write"],
         outcomes: &[Outcome::Ok],
-        probes: &[Outcome::Ok],
-        decisions: &[Deciding::Yes],
+        probes: &[],
+        decisions: &[],
         cuts: Cuts::KillAndPower,
-        left: Left { crashes: 2, fails: 1, steers: 1, ..NOTHING },
+        left: Left { crashes: 2, fails: 1, steers: 2, ..NOTHING },
     };
-    walk(&menu, &terms(3), 6_000_000, Until::FirstFinding)
+    (menu, terms(3))
 }
 
-fn check(walked: &Walked) {
+/// A model that answers oddly: nothing, too much, cut, refused; and a limit of time.
+fn odd_model() -> (Menu, Terms) {
+    let menu = Menu {
+        name: "odd model, time that runs out, one crash",
+        replies: &[Replying::Text, Replying::Empty, Replying::Cut, Replying::CutCalls(1), Replying::Refusal],
+        closing: &[Replying::Text, Replying::Calls(1)],
+        failures: &[],
+        pieces: &[],
+        tools: &["read"],
+        outcomes: &[Outcome::Ok],
+        probes: &[],
+        decisions: &[],
+        cuts: Cuts::KillAndPower,
+        left: Left { crashes: 1, continues: 1, ..NOTHING },
+    };
+    let limits = Limits { time: Some(Span(50_000)), ..terms(7).limits };
+    (menu, Terms { limits, ..terms(7) })
+}
+
+/// A model that fails, with a fallback, a follow-up, and a person who goes on.
+fn failing_model() -> (Menu, Terms) {
+    let menu = Menu {
+        name: "failing model, fallback, follow-up, one crash",
+        replies: &[Replying::Text, Replying::Calls(1), Replying::Odd],
+        closing: &[Replying::Text],
+        failures: &[FailureKind::Network, FailureKind::Auth],
+        pieces: &[],
+        tools: &["read"],
+        outcomes: &[Outcome::Ok],
+        probes: &[],
+        decisions: &[],
+        cuts: Cuts::KillAndPower,
+        left: Left { crashes: 1, follow_ups: 1, continues: 1, ..NOTHING },
+    };
+    (menu, Terms { fallback: vec![target("second")], ..terms(2) })
+}
+
+/// Calls that ask when nobody is there: parked, continued, asked again.
+fn parked() -> (Menu, Terms) {
+    let menu = Menu {
+        name: "parked calls, one crash",
+        replies: &[Replying::Text, Replying::Calls(2)],
+        closing: &[Replying::Text],
+        failures: &[],
+        pieces: &[],
+        tools: &["ask_write", "question"],
+        outcomes: &[Outcome::Ok],
+        probes: &[],
+        decisions: &[Deciding::Yes, Deciding::No, Deciding::Park],
+        cuts: Cuts::KillAndPower,
+        left: Left { crashes: 1, continues: 1, ..NOTHING },
+    };
+    (menu, terms(1))
+}
+
+fn check((menu, terms): (Menu, Terms)) {
+    let walked = walk(&menu, &terms, MOST, Until::FirstFinding);
     println!("{walked}");
     assert!(walked.findings.is_empty(), "{}", walked.findings.report());
 }
 
 #[test]
 fn three_calls_in_one_step() {
-    check(&three_calls());
+    check(three_calls());
 }
 
 #[test]
 fn two_calls_in_two_steps_with_kill_and_power_cut() {
-    check(&two_calls());
+    check(two_calls());
 }
 
 #[test]
 fn one_call_in_three_steps_with_all_that_can_fail() {
-    check(&one_call());
+    check(one_call());
+}
+
+#[test]
+fn a_model_that_answers_oddly() {
+    check(odd_model());
+}
+
+#[test]
+fn a_model_that_fails() {
+    check(failing_model());
+}
+
+#[test]
+fn calls_that_ask_when_nobody_is_there() {
+    check(parked());
+}
+
+#[test]
+fn walk_for_faults() {
+    if std::env::var_os("PETASOS_WALK_COLLECT").is_none() {
+        return;
+    }
+    let worlds = [three_calls(), two_calls(), one_call(), odd_model(), failing_model(), parked()];
+    let walks = worlds.map(|(menu, terms)| std::thread::spawn(move || walk(&menu, &terms, MOST, Until::End)));
+    let walks: Vec<Walked> = walks.into_iter().map(|walk| walk.join().unwrap()).collect();
+    let mut caught: Vec<_> = walks.iter().flat_map(|walked| walked.findings.caught()).collect();
+    caught.sort_unstable();
+    caught.dedup();
+    for walked in &walks {
+        println!("{walked}\n{}", walked.findings.report());
+    }
+    let names: Vec<String> = caught.iter().map(ToString::to_string).collect();
+    println!("walk caught: {}", if names.is_empty() { "nothing".to_owned() } else { names.join(" ") });
 }

@@ -26,7 +26,7 @@ pub struct Book {
     pub results: BTreeMap<CallId, Outcome>,
     /// Replies of steps in this turn.
     pub steps: u32,
-    /// Failed requests since the last reply.
+    /// Failed requests of the step since the last reply.
     pub failures: u32,
     /// Nudges since a reply that said something.
     pub nudges: u32,
@@ -57,8 +57,9 @@ impl Book {
                 self.closings += u32::from(request.purpose == Purpose::Closing);
             }
             Body::RequestEnd(end) => {
-                self.request = None;
-                self.failures += u32::from(matches!(end.outcome, RequestOutcome::Failed { .. }));
+                let is_step = self.request.take().is_some_and(|(_, purpose)| purpose == Purpose::Step);
+                let has_failed = matches!(end.outcome, RequestOutcome::Failed { .. });
+                self.failures += u32::from(is_step && has_failed);
             }
             Body::Reply(reply) => {
                 let purpose = self.request.take().map(|(_, purpose)| purpose);

@@ -4,15 +4,16 @@ use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use petasos_core::bounded::Cap;
-use petasos_core::budget::{Reservation, Used};
+use petasos_core::budget::{Ledger, Reservation, Used};
 use petasos_core::claims::Rerun;
-use petasos_core::entry::{Body, Entry, Keep, Request, RequestOutcome, ToolResult, TurnEnd};
+use petasos_core::entry::{Body, Cause, Entry, Keep, Request, RequestOutcome, ToolResult, TurnEnd};
 use petasos_core::id::{CallId, RequestId, Seq};
 use petasos_core::request::{Break, Purpose};
 use petasos_core::session::Session;
 use petasos_core::stop::StopReason;
 use petasos_core::transcript::{ClosedStep, Item};
 use petasos_core::turn::{CONTINUATIONS, Effect, NUDGES, TRIES, made_calls};
+use petasos_core::usage::Account;
 
 use crate::findings::{Findings, Invariant};
 use crate::world::{Spoken, World};
@@ -120,7 +121,7 @@ impl World {
 
     fn run(&mut self, proposal: &petasos_core::approval::Proposal, findings: &mut Findings) {
         let call = proposal.call;
-        let is_allowed = self.allowed.get(&call) == Some(&proposal.shown);
+        let is_allowed = self.allowed.contains(&(call, proposal.shown));
         findings.check(is_allowed, Invariant::I2, || format!("{call} runs, and nobody allowed it"));
         let others = self.running.iter().chain(&self.stopping);
         let in_way = others.filter(|(_, claims)| claims.are_in_the_way_of(&proposal.claims)).next().is_some();
@@ -183,6 +184,12 @@ impl World {
                     format!("a request, and no result for {open:?}")
                 });
                 self.keep_prefix((entry.seq, request), session, findings);
+                if self.log.is_none() {
+                    self.forget_before(entry.seq);
+                }
+            }
+            Body::TurnStart(start) if !matches!(start.cause, Cause::Continues { .. }) => {
+                self.ledger = Ledger::new(start.limits.clone(), Account::default());
             }
             Body::ToolResult(result) => self.check_result(result, findings),
             Body::RequestEnd(end) => {
@@ -220,9 +227,17 @@ impl World {
         }
     }
 
+    /// A request is safe on disk: the calls before it are closed for good.
+    pub(crate) fn forget_before(&mut self, request: Seq) {
+        self.allowed.retain(|(call, _)| call.reply > request);
+        self.began.retain(|call, _| call.reply > request);
+        self.never_again.retain(|call| call.reply > request);
+        self.said.retain(|call, _| call.reply > request);
+    }
+
     /// A question's result is its answer; it never ran.
     fn answered(&self, call: CallId) -> bool {
-        self.allowed.contains_key(&call)
+        self.allowed.iter().any(|(allowed, _)| *allowed == call)
     }
 
     /// The messages of a request start with those of the one before, or a break says why not.

@@ -1,8 +1,8 @@
 //! The log of a world: what is safe on disk, and what a power cut may take. It is kept folded, so that
-//! a walk need not read it again for each state, and hashed once.
+//! a walk need not read it again for each state.
 
 use std::collections::VecDeque;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use petasos_core::entry::Entry;
@@ -19,8 +19,7 @@ pub(crate) struct Log {
     /// The fold of all of it.
     told: Arc<Session>,
     /// Handed over and not safe yet.
-    unsynced: VecDeque<(u64, Arc<Entry>)>,
-    safe_hash: u64,
+    unsynced: VecDeque<Arc<Entry>>,
 }
 
 // What is told follows from the rest.
@@ -34,20 +33,25 @@ impl Eq for Log {}
 
 impl Hash for Log {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.safe_hash.hash(state);
-        self.unsynced.iter().for_each(|(hash, _)| hash.hash(state));
+        self.safe.hash(state);
+        self.unsynced.hash(state);
     }
 }
 
 impl Log {
     pub(crate) fn new(session: Session) -> Self {
         let told = Arc::new(session.clone());
-        Self { safe: Arc::new((session, Book::default())), told, unsynced: VecDeque::new(), safe_hash: 0 }
+        Self { safe: Arc::new((session, Book::default())), told, unsynced: VecDeque::new() }
     }
 
     pub(crate) fn push(&mut self, entry: &Entry) {
         Arc::make_mut(&mut self.told).read(entry);
-        self.unsynced.push_back((hash_of(entry), Arc::new(entry.clone())));
+        self.unsynced.push_back(Arc::new(entry.clone()));
+    }
+
+    /// The fold of what is safe.
+    pub(crate) fn safe(&self) -> &(Session, Book) {
+        &self.safe
     }
 
     /// What it tells in all.
@@ -57,32 +61,25 @@ impl Log {
 
     /// Entries that a power cut may take.
     pub(crate) fn unsynced(&self) -> impl ExactSizeIterator<Item = &Entry> {
-        self.unsynced.iter().map(|(_, entry)| &**entry)
+        self.unsynced.iter().map(|entry| &**entry)
     }
 
     /// Everything up to an entry is safe.
     pub(crate) fn synced(&mut self, upto: Seq) {
         let safe = Arc::make_mut(&mut self.safe);
-        while let Some((_, entry)) = self.unsynced.pop_front_if(|(_, entry)| entry.seq <= upto) {
+        while let Some(entry) = self.unsynced.pop_front_if(|entry| entry.seq <= upto) {
             safe.0.read(&entry);
             safe.1.apply(&entry);
         }
-        self.safe_hash = hash_of(&self.safe);
     }
 
     /// The process ends, and as many unsafe entries are there afterwards.
     pub(crate) fn cut(&mut self, kept: usize) -> (Session, Book) {
-        if let Some(last) = kept.checked_sub(1).map(|place| self.unsynced[place].1.seq) {
+        if let Some(last) = kept.checked_sub(1).map(|place| self.unsynced[place].seq) {
             self.synced(last);
         }
         self.unsynced.clear();
         self.told = Arc::new(self.safe.0.clone());
         (*self.safe).clone()
     }
-}
-
-fn hash_of(thing: &impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    thing.hash(&mut hasher);
-    hasher.finish()
 }

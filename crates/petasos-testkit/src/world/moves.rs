@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use petasos_core::approval::{Answer, Scope, Verdict, Wants, judge};
+use petasos_core::approval::{Answer, Scope, Verdict, judge};
 use petasos_core::budget::{Ledger, Limits};
 use petasos_core::entry::{CallForm, FinishReason, Head, When};
-use petasos_core::id::CallId;
+use petasos_core::id::{CallId, Digest};
 use petasos_core::request::Purpose;
 use petasos_core::session::Session;
 use petasos_core::stop::FailureKind;
@@ -15,7 +15,7 @@ use petasos_core::tool::Outcome;
 use petasos_core::turn::{Delta, Failure, Input, StoreFailure};
 
 use crate::findings::{Findings, Invariant};
-use crate::words::{call, ends, failure, head, measured, output, policy, proposal, say};
+use crate::words::{QUESTION, call, ends, failure, head, measured, output, policy, proposal, say};
 use crate::world::{Cuts, Deciding, Menu, Replying, Spoken, State, World};
 
 /// One thing that may happen.
@@ -127,7 +127,7 @@ impl State {
         let ran_for_good = |call: &CallId| world.never_again.contains(call);
         world.began.retain(|call, _| known(call) && ran_for_good(call));
         world.said.retain(|call, _| known(call) && book.results.contains_key(call));
-        world.allowed.retain(|call, _| known(call));
+        world.allowed.retain(|(call, _)| known(call));
         world.book = book;
         world.left.crashes -= 1;
         world.unanswered.clear();
@@ -210,6 +210,9 @@ impl World {
         for (&call, &shown) in &self.asked {
             for deciding in menu.decisions {
                 let answer = match deciding {
+                    Deciding::Yes | Deciding::YesForSession if is_question(shown) => {
+                        Answer::Text("blue".into())
+                    }
                     Deciding::Yes => Answer::Yes { scope: Scope::Once },
                     Deciding::YesForSession => Answer::Yes { scope: Scope::Session },
                     Deciding::No => Answer::No { reason: "not now".into() },
@@ -231,10 +234,7 @@ impl World {
         if self.left.fails > 0 && !self.unanswered.is_empty() {
             tell(Input::AppendFailed(StoreFailure { message: "the disk is full".into() }));
         }
-        // People are slow beside a disk: all but the first steer come while nothing is on its way to it,
-        // or the walk would be about their order alone.
-        let is_quiet = self.unanswered.is_empty() || menu.left.steers == self.left.steers;
-        if self.left.steers > 0 && !self.broken && is_quiet {
+        if self.left.steers > 0 && !self.broken {
             tell(Input::Say(say("and this", When::NextStep)));
         }
         if self.left.follow_ups > 0 && !self.broken {
@@ -258,7 +258,7 @@ impl World {
     /// An interrupt may overtake these.
     pub(crate) fn may_be_late(&self, input: &Input) -> bool {
         match input {
-            Input::Measured(_) | Input::HeadBuilt(_) => self.stopped || self.broken,
+            Input::Measured(_) | Input::HeadBuilt(_) => self.book.ended.is_some() || self.broken,
             Input::Interrupt => true,
             // The grace is over, and the log says unknown.
             Input::ToolEnded { call, .. } => self.book.results.contains_key(call) || self.broken,
@@ -289,7 +289,7 @@ impl World {
             Input::Prepared { call, prepared } => {
                 self.preparing.remove(call);
                 if let Verdict::Allow(approved) = &prepared.verdict {
-                    self.allowed.insert(*call, approved.proposal().shown);
+                    self.allowed.insert((*call, approved.proposal().shown));
                 }
             }
             Input::Probed { call, .. } => {
@@ -312,7 +312,7 @@ impl World {
             Input::Decide { call, answer, shown } => {
                 self.asked.remove(call);
                 if matches!(answer, Answer::Yes { .. } | Answer::Text(_)) {
-                    self.allowed.insert(*call, *shown);
+                    self.allowed.insert((*call, *shown));
                 }
                 self.stopped |= *answer == Answer::NoAndStop;
             }
@@ -325,19 +325,22 @@ impl World {
         self.unanswered.pop_front();
         let last_safe = self.requests.range(..=upto).next_back().map(|(seq, _)| *seq);
         self.requests.retain(|seq, _| last_safe.is_none_or(|safe| *seq >= safe));
+        if let Some(request) = last_safe {
+            self.forget_before(request);
+        }
         if let Some(log) = &mut self.log {
             log.synced(upto);
         }
     }
 }
 
+pub(crate) fn is_question(shown: Digest) -> bool {
+    shown.0[0] >= QUESTION
+}
+
 fn prepared(call: CallId, tool: &str) -> Input {
     let nothing = petasos_core::approval::Grants::default();
-    let mut proposal = proposal(call, tool);
-    if tool == "question" {
-        proposal.wants = Wants::Answer;
-    }
-    Input::Prepared { call, prepared: judge(&policy(), &nothing, proposal) }
+    Input::Prepared { call, prepared: judge(&policy(), &nothing, proposal(call, tool)) }
 }
 
 fn ended(call: CallId, outcome: Outcome) -> Input {

@@ -14,6 +14,7 @@ use petasos_core::turn::{Delta, Input};
 use crate::findings::{Findings, Invariant};
 use crate::words::{ends, failure, head, output, policy, proposal, say};
 use crate::world::State;
+use crate::world::moves::is_question;
 
 impl State {
     /// Says what does not fit, and looks whether anything changed.
@@ -75,9 +76,10 @@ impl State {
         } else {
             wrong.push(Input::Interrupt);
         }
-        for (&call, _) in &world.asked {
+        for (&call, &shown) in &world.asked {
             wrong.push(Input::Decide { call, answer: yes.clone(), shown: crate::words::digest(9) });
-            wrong.push(Input::Decide { call, answer: Answer::Text("yes".into()), shown: world.asked[&call] });
+            let answer = if is_question(shown) { yes.clone() } else { Answer::Text("yes".into()) };
+            wrong.push(Input::Decide { call, answer, shown });
         }
         if let Some(call) = known {
             if !world.running.contains_key(&call) && !world.stopping.contains_key(&call) {
