@@ -230,8 +230,11 @@ impl DiskLock for OsLock {}
 
 impl Drop for OsLock {
     fn drop(&mut self) {
-        // Closing the file ends the lock. A text that stays behind names one that holds no more, and is only
-        // read while somebody has the lock, so a failure here costs nothing.
+        // A text that stays behind names one that holds no more, and is only read while somebody has the lock;
+        // the lock itself ends at the latest when the file is closed. So a failure here costs nothing.
         self.0.set_len(0).ok();
+        // Said, and not left to the closing of the file: a child process that is just being started has a copy of
+        // the descriptor for a moment, and the lock would last as long as that.
+        flock(&self.0, FlockOperation::Unlock).ok();
     }
 }

@@ -68,30 +68,45 @@ impl FolderStore {
         self.root.join("sessions")
     }
 
-    /// Makes a folder and those above it, each with a name that lasts.
+    /// Makes a folder of the store, with a name that lasts.
     fn make_folder(&self, path: &Path) -> Result<(), StoreError> {
-        let made = match self.disk.make_folder(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                if let Some(parent) = path.parent() {
-                    self.make_folder(parent)?;
-                }
-                self.disk.make_folder(path)
-            }
-            made => made,
-        };
-        match made {
+        match self.disk.make_folder(path) {
             Ok(()) => {}
-            // Who made it may have ended before its name was synced.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path != self.root => {}
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
+            // Who made it may have ended before its name was synced, so that is done in any case.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(StoreError::of_disk(path, error)),
         }
-        match (path.parent(), self.durability) {
-            (Some(parent), Durability::Power) => {
-                self.disk.sync_folder(parent).map_err(|error| StoreError::of_disk(parent, error))
+        self.sync_parent(path)
+    }
+
+    /// Makes the root and those above it, where they are not there. Of a maker that ended on the way the name of
+    /// the root is synced by the next one, those above it are not.
+    fn make_root(&self, path: &Path) -> Result<(), StoreError> {
+        match self.disk.make_folder(path) {
+            Ok(()) => self.sync_parent(path),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                // What is above the root is not ours, and we may have no right to sync it.
+                self.sync_parent(path).ok();
+                Ok(())
             }
-            (None, _) | (_, Durability::Process) => Ok(()),
+            Err(error) => match path.parent() {
+                Some(parent) if error.kind() == io::ErrorKind::NotFound => {
+                    self.make_root(parent)?;
+                    self.make_folder(path)
+                }
+                _ => Err(StoreError::of_disk(path, error)),
+            },
         }
+    }
+
+    fn sync_parent(&self, path: &Path) -> Result<(), StoreError> {
+        let parent = match path.parent() {
+            // A root that was given by its name alone.
+            Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+            Some(parent) => parent,
+            None => return Ok(()),
+        };
+        sync_folder(self.disk.as_ref(), parent, self.durability)
     }
 }
 
@@ -99,6 +114,8 @@ impl Store for FolderStore {
     fn create(&self, start: SessionStart, holder: &Holder, at: Time) -> Result<Opened, StoreError> {
         let place = self.place(&start.id);
         check_layout(&start).map_err(|why| StoreError::Refused { session: start.id.clone(), why })?;
+        self.make_root(&self.root)?;
+        self.make_folder(&self.sessions())?;
         self.make_folder(&place.folder)?;
         let lock = place.lock(holder)?;
         if place.log_is_there()? {
@@ -124,9 +141,8 @@ impl Store for FolderStore {
         let epoch = Epoch(log.epoch.0.saturating_add(1));
         let mut file = place.open_log()?;
         let damage = repair::repair(&place, file.as_mut(), &log, epoch)?;
-        // Who made the session may have ended before its name was synced.
+        // Who made the session may have ended before its log's name was synced; that of the folder was before.
         place.sync_folder(&place.folder)?;
-        place.sync_folder(&self.sessions())?;
         blobs::sweep(&place)?;
         let open = Entry { seq: log.next, at, body: place.open_body(epoch, holder, damage) };
         let mut writer = FolderWriter::new(place, file, lock, log.next, holder)?;
@@ -274,12 +290,14 @@ impl Place {
     }
 
     fn sync_folder(&self, folder: &Path) -> Result<(), StoreError> {
-        match self.durability {
-            Durability::Power => {
-                self.disk.sync_folder(folder).map_err(|error| StoreError::of_disk(folder, error))
-            }
-            Durability::Process => Ok(()),
-        }
+        sync_folder(self.disk.as_ref(), folder, self.durability)
+    }
+}
+
+fn sync_folder(disk: &dyn Disk, folder: &Path, durability: Durability) -> Result<(), StoreError> {
+    match durability {
+        Durability::Power => disk.sync_folder(folder).map_err(|error| StoreError::of_disk(folder, error)),
+        Durability::Process => Ok(()),
     }
 }
 

@@ -38,8 +38,7 @@ impl Unsynced {
     /// An empty store.
     pub fn new(durability: Durability) -> Self {
         let disk = UnsyncedDisk::default();
-        // The root is there from the beginning, as a home folder is.
-        let store = FolderStore::on(Arc::new(disk.clone()), "/", durability);
+        let store = FolderStore::on(Arc::new(disk.clone()), "/petasos", durability);
         Self { disk, store }
     }
 
@@ -65,9 +64,10 @@ impl Unsynced {
         self.disk.state().room = Room::Enough;
     }
 
-    /// The next sync of a file fails, and what it was to sync is lost.
-    pub fn fail_next_sync(&self) {
-        self.disk.state().next_sync_fails = true;
+    /// The `n`-th sync from now (1 is the next), of a file or a folder, fails. What it was to sync is given up:
+    /// later reads see it, later syncs succeed, and it never gets to the disk.
+    pub fn fail_sync(&self, n: u32) {
+        self.disk.state().sync_fails_in = n;
     }
 }
 
@@ -118,7 +118,8 @@ struct State {
     /// Raised by a power cut: files and locks of before do nothing any more.
     boots: u64,
     room: Room,
-    next_sync_fails: bool,
+    /// The sync of this number from now fails, counted from 1; 0 is none.
+    sync_fails_in: u32,
     /// Every sync that was done, in order: the path of a folder, or the name of a file when it was opened.
     syncs: Vec<PathBuf>,
 }
@@ -138,6 +139,18 @@ struct Bytes {
     now: Vec<u8>,
     /// As they last.
     synced: Vec<u8>,
+    /// Those that a failed sync has given up: zeros on the disk.
+    given_up: Range<usize>,
+}
+
+impl Bytes {
+    /// What the disk has of them once they are synced.
+    fn on_disk(&self) -> Vec<u8> {
+        let mut bytes = self.now.clone();
+        let end = self.given_up.end.min(bytes.len());
+        bytes[self.given_up.start.min(end)..end].fill(0);
+        bytes
+    }
 }
 
 /// How much the disk takes.
@@ -182,11 +195,18 @@ impl UnsyncedDisk {
             let torn = appended[..kept.min(appended.len())].to_vec();
             bytes.synced.extend(torn);
             bytes.now = bytes.synced.clone();
+            bytes.given_up = 0..0;
         }
     }
 }
 
 impl State {
+    fn next_sync_fails(&mut self) -> bool {
+        let fails = self.sync_fails_in == 1;
+        self.sync_fails_in = self.sync_fails_in.saturating_sub(1);
+        fails
+    }
+
     fn node(&self, path: &Path) -> Option<Node> {
         if path == Path::new("/") { Some(Node::Folder) } else { self.names.get(path).copied() }
     }
@@ -236,6 +256,9 @@ impl Disk for UnsyncedDisk {
         let mut state = self.state();
         if state.node(path) != Some(Node::Folder) {
             return Err(io::ErrorKind::NotFound.into());
+        }
+        if state.next_sync_fails() {
+            return Err(io::Error::other("the disk did not take it"));
         }
         state.synced_names.retain(|name, _| !is_in(path, name));
         let names: Vec<_> = state
@@ -353,12 +376,14 @@ impl DiskFile for UnsyncedFile {
 
     fn sync(&mut self) -> io::Result<()> {
         self.with(|state, inode| {
+            let fails = state.next_sync_fails();
             let file = state.files.get_mut(&inode).expect("a file stays while it is open");
-            if std::mem::take(&mut state.next_sync_fails) {
+            if fails {
                 // As Linux does: the pages are taken for good from here on, and are on no disk.
+                file.given_up = file.synced.len()..file.now.len();
                 return Err(io::Error::other("the disk did not take it"));
             }
-            file.synced = file.now.clone();
+            file.synced = file.on_disk();
             state.syncs.push(self.path.clone());
             Ok(())
         })
@@ -367,7 +392,9 @@ impl DiskFile for UnsyncedFile {
     fn cut(&mut self, length: u64) -> io::Result<()> {
         self.with(|state, inode| {
             let file = state.files.get_mut(&inode).expect("a file stays while it is open");
-            file.now.resize(usize::try_from(length).expect("a length in memory"), 0);
+            let length = usize::try_from(length).expect("a length in memory");
+            file.now.resize(length, 0);
+            file.given_up = file.given_up.start.min(length)..file.given_up.end.min(length);
             Ok(())
         })
     }
@@ -379,7 +406,7 @@ impl DiskFile for UnsyncedFile {
     fn distrust(&mut self) {
         self.with(|state, inode| {
             let file = state.files.get_mut(&inode).expect("a file stays while it is open");
-            file.now = file.synced.clone();
+            file.now = file.on_disk();
             Ok(())
         })
         .ok();

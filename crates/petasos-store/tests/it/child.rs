@@ -23,6 +23,7 @@ fn in_a_child() {
     match role.as_str() {
         "write" => write_until_killed(root),
         "hold" => hold_until_killed(root),
+        "relative" => make_sessions_below(root),
         "full" => full::on_a_full_disk(root),
         "read only" => full::on_a_read_only_disk(root),
         _ => panic!("no role {role}"),
@@ -93,6 +94,25 @@ fn hold_until_killed(root: &Path) {
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
 }
 
+/// The home is given by a name alone, and further down by a path of which nothing is there.
+fn make_sessions_below(root: &Path) {
+    std::env::set_current_dir(root).unwrap();
+    for home in ["home", "a/b/home"] {
+        let store = FolderStore::new(home, Durability::Power);
+        drop(store.create(start("s"), &holder("child"), AT).unwrap());
+        assert_eq!(store.list().unwrap().sessions.len(), 1);
+    }
+}
+
+#[test]
+fn a_home_is_made_where_it_is_named() {
+    let root = tempfile::tempdir().unwrap();
+    let output = child("relative", root.path()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    assert!(root.path().join("home/sessions/s/log.jsonl").is_file());
+    assert!(root.path().join("a/b/home/sessions/s/log.jsonl").is_file());
+}
+
 /// Each round kills a writer after another number of acknowledged entries; the log of all rounds is one session.
 #[test]
 fn s01_kill_9_loses_nothing_that_was_acknowledged() {
@@ -137,6 +157,24 @@ fn a_second_process_is_refused_and_told_the_first_ones_pid() {
     assert_eq!(error(folder.store.open(&id("s"), &holder("b"), AT)), told);
     first.kill();
     folder.store.open(&id("s"), &holder("b"), AT).unwrap();
+}
+
+/// A child that is being started has all descriptors of its parent for a moment, that of the lock among them.
+#[test]
+fn a_session_is_free_as_soon_as_it_is_let_go_also_while_children_are_started() {
+    let folder = Folder::new();
+    drop(folder.store.create(start("s"), &holder("a"), AT).unwrap());
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                Command::new("true").status().unwrap();
+            }
+        });
+        let opened = (0..300).try_for_each(|_| folder.store.open(&id("s"), &holder("a"), AT).map(drop));
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+        opened.unwrap();
+    });
 }
 
 /// Runs a role in a mount namespace of its own, on a disk of 64 KiB. Where the system does not let us have one

@@ -290,6 +290,9 @@ fn s02_another_sessions_lines_are_never_read_as_ours() {
     let why = "the first line of another log, and what follows it";
     let reads = Contents { entries: entries(), damage: vec![damage(ours.len(), theirs.len(), why)] };
     check(&[&ours[..], &theirs].concat(), &Opens { reads, aside: &theirs, next: 6 });
+    let first_line = lines(&[crate::say::entry(6, crate::say::start("t"))]).concat();
+    let reads = Contents { entries: entries(), damage: vec![damage(ours.len(), first_line.len(), why)] };
+    check(&[&ours[..], &first_line].concat(), &Opens { reads, aside: &first_line, next: 6 });
     check_unusable(&theirs, "its first line is that of session t");
     check_unusable(&lines(&entries()[1..]).concat(), "its first line is entry 1");
     check_unusable(&lines(&[said(0, "x")]).concat(), "its first line is a said");
@@ -317,6 +320,30 @@ fn s02_a_line_inside_a_damaged_line_is_not_read() {
         let reads = Folder::holding(&bytes).read();
         assert_eq!(reads.entries, without(&[3]), "byte {at}");
     }
+    for cut in places[3] + 1..places[4] - 1 {
+        let reads = Folder::holding(&lines.concat()[..cut]).read();
+        assert_eq!(reads.entries, entries()[..3], "cut at {cut}");
+    }
+}
+
+/// What was cut off is gone from the log, so damage that comes to the same place later is news.
+#[test]
+fn s02_damage_where_damage_was_cut_off_is_named_again() {
+    let log = lines(&entries()).concat();
+    let folder = Folder::holding(&[&log[..], &[0; 5000]].concat());
+    let mut opened = folder.open("b");
+    let from = folder.log_bytes().len();
+    append(&mut opened, &[said(7, "seven"), said(8, "eight")], Keep::Synced);
+    drop(opened);
+    let mut bytes = folder.log_bytes();
+    bytes[from] ^= 0x01;
+    std::fs::write(folder.log(), &bytes).unwrap();
+    let length = lines(&[said(7, "seven")]).concat().len();
+    let found = vec![damage(from, length, "no line with a right sum; entry 7 is missing")];
+    let opened = folder.open("c");
+    assert_eq!(opened.entries.last(), Some(&open(9, 3, "c", found)));
+    let aside = |epoch: u64, bytes: &[u8]| (format!("damaged-{epoch}.bin"), bytes.to_vec());
+    assert_eq!(folder.set_aside(), [aside(2, &[0; 5000]), aside(3, &bytes[from..from + length])]);
 }
 
 /// A newer program of the same version may write a field in a way that this one cannot read. Such a line is

@@ -5,7 +5,7 @@ use petasos_core::id::Seq;
 use petasos_store::{Contents, Durability, Store, StoreError};
 use petasos_testkit::unsynced::Unsynced;
 
-use crate::say::{AT, append, error, first, holder, id, open, said, start};
+use crate::say::{AT, append, damage, error, first, holder, id, lines, open, said, start};
 
 fn read(store: &dyn Store) -> Vec<Entry> {
     store.read(&id("s")).unwrap().entries
@@ -81,7 +81,7 @@ fn s01_a_synced_append_is_one_sync_and_a_written_one_none() {
     append(&mut opened, &[said(2, "x")], Keep::Written);
     assert_eq!(store.disk.syncs().len(), before);
     append(&mut opened, &[said(3, "x"), said(4, "x")], Keep::Synced);
-    assert_eq!(store.disk.syncs()[before..], [std::path::PathBuf::from("/sessions/s/log.jsonl")]);
+    assert_eq!(store.disk.syncs()[before..], [std::path::PathBuf::from("/petasos/sessions/s/log.jsonl")]);
 }
 
 /// A power cut while a line is on its way to the disk, with each number of its bytes there.
@@ -141,22 +141,69 @@ fn s02_an_opening_that_is_cut_short_loses_nothing_of_what_was_damaged() {
 }
 
 /// A sync that failed is not tried again: the next append is refused, and after opening again only what is on
-/// the disk counts.
+/// the disk counts, also of what was written before.
 #[test]
 fn s02_a_failed_sync_ends_the_writer() {
     let store = Unsynced::default();
     let mut opened = store.create(start("s"), &holder("a"), AT).unwrap();
-    append(&mut opened, &[said(2, "x")], Keep::Synced);
-    store.fail_next_sync();
-    let failed = opened.writer.append(Seq(3), &[said(3, "y")], Keep::Synced);
+    append(&mut opened, &[said(2, "synced")], Keep::Synced);
+    append(&mut opened, &[said(3, "written")], Keep::Written);
+    store.fail_sync(1);
+    let failed = opened.writer.append(Seq(4), &[said(4, "y")], Keep::Synced);
     assert!(matches!(failed, Err(StoreError::Io { .. })), "{failed:?}");
-    let told = "session s takes no more entries after a failed append (/sessions/s/log.jsonl: the disk did not \
+    let told = "session s takes no more entries after a failed append (/petasos/sessions/s/log.jsonl: the disk did not \
                 take it); open it again";
-    assert_eq!(error(opened.writer.append(Seq(3), &[said(3, "y")], Keep::Synced)), told);
+    assert_eq!(error(opened.writer.append(Seq(4), &[said(4, "y")], Keep::Synced)), told);
     opened.writer.release();
     assert_eq!(error(opened.writer.reacquire()), told);
     drop(opened);
+    let before = [first("s"), open(1, 1, "a", Vec::new()), said(2, "synced")];
+    let from = lines(&before).concat().len();
+    let lost = damage(from, lines(&[said(3, "written")]).concat().len(), "zeros where a line should be");
+    let wanted = [&before[..], &[open(3, 2, "b", vec![lost.clone()])]].concat();
     let opened = store.open(&id("s"), &holder("b"), AT).unwrap();
-    let wanted = [first("s"), open(1, 1, "a", Vec::new()), said(2, "x"), open(3, 2, "b", Vec::new())];
-    assert_eq!((&opened.entries[..], &opened.damage[..]), (&wanted[..], &[][..]));
+    assert_eq!((&opened.entries, &opened.damage), (&wanted, &vec![lost]));
+    store.power_cut();
+    assert_eq!(store.read(&id("s")).unwrap(), Contents { entries: wanted, damage: Vec::new() });
+}
+
+/// Each sync of making a session fails once, as if the maker had ended there: if there is a session then, one
+/// that opens it need not fear for what it adds.
+#[test]
+fn s01_what_a_maker_left_unsynced_is_synced_by_who_comes_next() {
+    let mut made_anew = 0;
+    for sync in 1.. {
+        let store = Unsynced::default();
+        store.fail_sync(sync);
+        if store.create(start("s"), &holder("a"), AT).is_ok() {
+            assert!(sync > 4, "making a session is {sync} syncs");
+            break;
+        }
+        let mut opened = match store.open(&id("s"), &holder("b"), AT) {
+            Ok(opened) => opened,
+            Err(StoreError::NotFound { .. }) => {
+                made_anew += 1;
+                store.create(start("s"), &holder("b"), AT).unwrap()
+            }
+            Err(error) => panic!("{error}"),
+        };
+        let next = opened.writer.next();
+        append(&mut opened, &[said(next.0, "on")], Keep::Synced);
+        store.power_cut();
+        assert_eq!(read(&store).last(), Some(&said(next.0, "on")), "sync {sync}");
+    }
+    assert!(made_anew > 0);
+}
+
+#[test]
+fn s01_a_blob_is_kept_by_a_second_try() {
+    for sync in 1..=3 {
+        let store = Unsynced::default();
+        let _opened = store.create(start("s"), &holder("a"), AT).unwrap();
+        store.fail_sync(sync);
+        assert!(store.put_blob(&id("s"), b"whole").is_err(), "sync {sync}");
+        let name = store.put_blob(&id("s"), b"whole").unwrap();
+        store.power_cut();
+        assert_eq!(store.read_blob(&id("s"), &name.hash, 0..9).unwrap(), b"whole", "sync {sync}");
+    }
 }
