@@ -14,6 +14,7 @@
 )]
 
 pub mod findings;
+pub mod format_page;
 pub mod unsynced;
 pub mod walk;
 pub mod words;
