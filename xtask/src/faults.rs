@@ -4,8 +4,8 @@
 //! fault is a patch file in `crates/petasos-core/tests/faults`; it is applied to a copy of the tree, so that
 //! no working file is ever wrong, and the copy's builds are kept so that only what changed is compiled.
 //!
-//! The walk is the test [`TEST`]. With [`COLLECT`] set it does not fail but prints `walk caught: I3 I10`, or
-//! `walk caught: nothing`.
+//! The walk is testkit's example [`WALK`]: it sees everything there is to see and prints `walk caught: I3 I10`,
+//! or `walk caught: nothing`. A program of its own, so that a fault costs the build of core and testkit alone.
 
 mod copy;
 mod patch;
@@ -27,8 +27,7 @@ use patch::Patch;
 use verdict::{Ending, Planted, Round};
 
 const FOLDER: &str = "crates/petasos-core/tests/faults";
-const TEST: &str = "walk::walk_for_faults";
-const COLLECT: &str = "PETASOS_WALK_COLLECT";
+const WALK: &str = "walk_for_faults";
 /// The right machine is walked in seconds. A fault may make the walk longer, or endless.
 const WALK_LIMIT: Duration = Duration::from_secs(120);
 
@@ -156,7 +155,7 @@ impl Bench {
 
     fn walk(&self) -> Result<Ending> {
         match self.build()? {
-            Built::Test(program) => self.run_test(&program),
+            Built::Walk(program) => self.run(&program),
             Built::No(why) => Ok(Ending::NotCompiled(why)),
         }
     }
@@ -165,7 +164,7 @@ impl Bench {
     /// is a process of ours that can be killed.
     fn build(&self) -> Result<Built> {
         let output = cargo()?
-            .args(["test", "--package", "petasos-core", "--test", "it", "--no-run", "--locked"])
+            .args(["build", "--package", "petasos-testkit", "--example", WALK, "--locked"])
             .args(["--quiet", "--message-format", "json-render-diagnostics"])
             .current_dir(&self.tree)
             .env("CARGO_TARGET_DIR", &self.target)
@@ -179,20 +178,18 @@ impl Bench {
         }
         for message in Message::parse_stream(output.stdout.as_slice()) {
             if let Message::CompilerArtifact(artifact) = message? {
-                let program = artifact.executable.filter(|_| artifact.target.name == "it");
+                let program = artifact.executable.filter(|_| artifact.target.name == WALK);
                 if let Some(program) = program {
-                    return Ok(Built::Test(program.into_std_path_buf()));
+                    return Ok(Built::Walk(program.into_std_path_buf()));
                 }
             }
         }
-        bail!("cargo built no test binary `it` for petasos-core");
+        bail!("cargo built no example `{WALK}` for petasos-testkit");
     }
 
-    fn run_test(&self, program: &Path) -> Result<Ending> {
+    fn run(&self, program: &Path) -> Result<Ending> {
         let mut child = Command::new(program)
-            .args([TEST, "--exact", "--nocapture"])
-            .current_dir(self.tree.join("crates/petasos-core"))
-            .env(COLLECT, "1")
+            .current_dir(&self.tree)
             .env("RUST_BACKTRACE", "0")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -233,7 +230,7 @@ fn drain(mut pipe: impl Read + Send + 'static) -> JoinHandle<std::io::Result<Str
 }
 
 enum Built {
-    Test(PathBuf),
+    Walk(PathBuf),
     No(String),
 }
 
