@@ -18,5 +18,5 @@ pub use disk::{Disk, DiskFile, DiskLock, LockError, Opening, OsDisk};
 pub use error::StoreError;
 pub use folder::{Durability, FolderStore};
 pub use in_memory::InMemoryStore;
-pub use line::{closed_line, without_sum};
+pub use line::closed_line;
 pub use store::{Contents, Holder, LAYOUT, Listed, Listing, Opened, Store, Writer};

@@ -34,7 +34,7 @@ pub fn closed_line(entry: &Entry) -> Result<String, String> {
 }
 
 /// The bytes before the sum of a line without its newline, if the sum is right.
-pub fn without_sum(line: &[u8]) -> Option<&[u8]> {
+pub(crate) fn without_sum(line: &[u8]) -> Option<&[u8]> {
     let (opened, closing) = line.split_at_checked(line.len().checked_sub(SUM_LENGTH)?)?;
     let digits = closing.strip_prefix(BEFORE_SUM)?.strip_suffix(AFTER_SUM)?;
     (digits == sum(opened).as_bytes()).then_some(opened)
