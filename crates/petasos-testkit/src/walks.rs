@@ -9,7 +9,7 @@ use petasos_core::time::Span;
 use petasos_core::tool::Outcome;
 
 /// More states than a sound core has in any of these worlds, by a factor of three or more.
-pub const MOST: usize = 1_500_000;
+pub const MOST: usize = 200_000;
 
 const NOTHING: Left = Left { crashes: 0, fails: 0, steers: 0, follow_ups: 0, interrupts: 0, continues: 0 };
 
