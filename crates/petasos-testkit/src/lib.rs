@@ -15,6 +15,7 @@
 
 pub mod findings;
 pub mod format_page;
+pub mod script;
 pub mod unsynced;
 pub mod walk;
 pub mod words;

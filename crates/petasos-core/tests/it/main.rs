@@ -12,4 +12,5 @@
     let_underscore_drop
 )]
 
+mod behaviour;
 mod walk;

@@ -1,0 +1,157 @@
+//! Requests that fail: tries, waits, fallbacks (P04 as far as core goes).
+
+use petasos_core::entry::{Body, Next};
+use petasos_core::session::Terms;
+use petasos_core::stop::{FailureKind, StopReason};
+use petasos_core::time::{Permille, Span, Time};
+use petasos_core::turn::{Effect, Passing};
+use petasos_testkit::script::{Ran, Saying, Script, calls, fails, text};
+use petasos_testkit::words::{target, terms};
+
+use crate::behaviour::check;
+
+const NETWORK: StopReason = StopReason::ModelFailed(FailureKind::Network);
+
+fn network() -> Saying {
+    fails(FailureKind::Network)
+}
+
+fn with_fallback(models: &[&str]) -> Terms {
+    Terms { fallback: models.iter().map(|model| target(model)).collect(), ..terms(9) }
+}
+
+/// Whom each request went to, and which try it was.
+fn tries(ran: &Ran) -> Vec<String> {
+    let tried =
+        |request: &&petasos_core::entry::Request| format!("{} {}", request.target.model, request.attempt);
+    ran.requests().iter().map(tried).collect()
+}
+
+/// How long after the failure each next try came.
+fn waits(ran: &Ran) -> Vec<Span> {
+    let wait = |entry: &petasos_core::entry::Entry| match &entry.body {
+        Body::RequestEnd(end) => match end.next {
+            Next::AgainAt(at) => Some(at.since(entry.at)),
+            Next::Fallback | Next::GiveUp => None,
+        },
+        _ => None,
+    };
+    ran.entries.iter().filter_map(wait).collect()
+}
+
+#[test]
+fn a_request_that_fails_is_made_again_and_the_waits_grow() {
+    let ran = Script::new(terms(1)).replies([network(), network(), text("done")]).say("do it").run();
+    check(&ran, StopReason::Completed, &["said: do it", "reply: done"]);
+    assert_eq!(tries(&ran), ["first 1", "first 2", "first 3"]);
+    assert_eq!(waits(&ran), [Span::seconds(1), Span::seconds(2)]);
+    assert_eq!(ran.script.now(), Time(3000));
+}
+
+#[test]
+fn three_tries_are_all() {
+    let ran = Script::new(terms(9)).replies([network(), network(), network()]).say("do it").run();
+    check(&ran, NETWORK, &["said: do it"]);
+    assert_eq!(tries(&ran), ["first 1", "first 2", "first 3"]);
+}
+
+#[test]
+fn who_goes_on_after_the_model_failed_tries_again_from_the_start() {
+    let script = Script::new(terms(9)).replies(vec![network(); 3]).say("do it").run().script;
+    let ran = script.replies([network(), network(), text("done")]).go_on().run();
+    check(&ran, StopReason::Completed, &["said: do it", "reply: done"]);
+}
+
+#[test]
+fn chance_stretches_a_wait_by_up_to_its_own_length() {
+    let replies = [network().with_chance(Permille(500)), network().with_chance(Permille(5000)), text("done")];
+    let ran = Script::new(terms(9)).replies(replies).say("do it").run();
+    assert_eq!(waits(&ran), [Span(1500), Span(3998)]);
+}
+
+#[test]
+fn what_a_provider_asks_to_wait_is_the_least() {
+    let asked = |span| fails(FailureKind::RateLimit).asking_to_wait(span);
+    let replies = [asked(Span::seconds(30)), asked(Span(10)), text("done")];
+    let ran = Script::new(terms(9)).replies(replies).say("do it").run();
+    assert_eq!(waits(&ran), [Span::seconds(30), Span::seconds(2)]);
+}
+
+#[test]
+fn who_asks_to_wait_too_long_loses_the_request_to_the_next_target() {
+    let replies = [fails(FailureKind::RateLimit).asking_to_wait(Span::seconds(3600)), text("done")];
+    let ran = Script::new(with_fallback(&["second"])).replies(replies).say("do it").run();
+    assert_eq!(tries(&ran), ["first 1", "second 2"]);
+}
+
+#[test]
+fn money_and_keys_are_not_tried_again() {
+    for kind in [FailureKind::Billing, FailureKind::Auth] {
+        let ran = Script::new(terms(9)).replies([fails(kind)]).say("do it").run();
+        check(&ran, StopReason::ModelFailed(kind), &["said: do it"]);
+
+        let ran =
+            Script::new(with_fallback(&["second"])).replies([fails(kind), text("done")]).say("do it").run();
+        check(&ran, StopReason::Completed, &["said: do it", "reply: done"]);
+        assert_eq!(tries(&ran), ["first 1", "second 2"]);
+    }
+}
+
+#[test]
+fn each_target_of_the_chain_has_its_tries_and_after_the_last_the_model_failed() {
+    let ran = Script::new(with_fallback(&["second", "third"])).replies(vec![network(); 9]).say("do it").run();
+    check(&ran, NETWORK, &["said: do it"]);
+    let expected = [
+        "first 1", "first 2", "first 3", "second 4", "second 5", "second 6", "third 7", "third 8", "third 9",
+    ];
+    assert_eq!(tries(&ran), expected);
+    let told: Vec<&Passing> = ran
+        .effects
+        .iter()
+        .filter_map(|effect| match effect {
+            Effect::Tell(passing) => Some(passing),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(told.iter().filter(|passing| matches!(passing, Passing::FellBack { .. })).count(), 2);
+}
+
+#[test]
+fn a_turn_stays_with_its_fallback_and_the_next_turn_begins_with_the_primary() {
+    let replies = [fails(FailureKind::Billing), calls(["read"]), text("done"), text("again")];
+    let script = Script::new(with_fallback(&["second"])).replies(replies);
+    let ran = script.say("do it").run().script.say("more").run();
+    assert_eq!(tries(&ran), ["first 1", "second 2", "second 1", "first 1"]);
+    let breaks: Vec<usize> = ran.requests().iter().map(|request| request.breaks.len()).collect();
+    assert_eq!(breaks, [0, 1, 0, 1]);
+}
+
+#[test]
+fn a_reply_resets_the_tries() {
+    let replies = [network(), network(), calls(["read"]), network(), network(), text("done")];
+    let ran = Script::new(terms(9)).replies(replies).say("do it").run();
+    check(&ran, StopReason::Completed, &["said: do it", "reply: read=ok", "reply: done"]);
+    assert_eq!(tries(&ran), ["first 1", "first 2", "first 3", "first 1", "first 2", "first 3"]);
+}
+
+#[test]
+fn a_stream_that_fails_leaves_none_of_its_text() {
+    let ran = Script::new(terms(9))
+        .replies([text("hal").then_fails(FailureKind::BadStream), text("whole")])
+        .say("do it")
+        .run();
+    check(&ran, StopReason::Completed, &["said: do it", "reply: whole"]);
+    assert_eq!(ran.reply, "whole");
+}
+
+#[test]
+fn tries_are_counted_over_crashes() {
+    use petasos_testkit::script::Lost;
+    let mut script = Script::new(terms(9)).replies(vec![network(); 9]).say("do it");
+    for _ in 0..2 {
+        script = script.until_it_wants(|effect| matches!(effect, Effect::Tell(_)));
+        script = script.kill(Lost::Nothing).go_on();
+    }
+    let ran = script.run();
+    assert_eq!((ran.status, ran.requests().len()), (Some(NETWORK), 3));
+}
