@@ -50,6 +50,7 @@ pub struct Script {
     ledger: Ledger,
     replies: VecDeque<Saying>,
     answers: VecDeque<Answer>,
+    person: Person,
     outcomes: BTreeMap<Text, Outcome>,
     deaf: BTreeSet<Text>,
     probed: Outcome,
@@ -81,6 +82,13 @@ pub enum Lost {
     Nothing,
     /// None of it: a power cut.
     Unsynced,
+}
+
+/// What becomes of a question when no answer is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Person {
+    Away,
+    Obliging,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,6 +128,7 @@ impl Script {
             ledger,
             replies: VecDeque::new(),
             answers: VecDeque::new(),
+            person: Person::Away,
             outcomes: BTreeMap::new(),
             deaf: BTreeSet::new(),
             probed: Outcome::Unknown,
@@ -150,6 +159,13 @@ impl Script {
     /// What a person answers, a question each. After the last nobody answers.
     pub fn answers(mut self, answers: impl IntoIterator<Item = Answer>) -> Self {
         self.answers.extend(answers);
+        self
+    }
+
+    /// From now on a person says yes to everything, and `yes` to every question.
+    pub fn with_an_obliging_person(mut self) -> Self {
+        self.answers.clear();
+        self.person = Person::Obliging;
         self
     }
 
@@ -346,6 +362,12 @@ impl Script {
         let handled = self.feed(input.clone());
         assert!(handled.is_ok(), "{input:?} was refused: {handled:?}\n{:#?}", self.session.turn());
         Some(input)
+    }
+
+    /// Takes the first answer that fits out of its order, to say it at another time.
+    pub fn take_due(&mut self, fits: impl Fn(&Input) -> bool) -> Option<Input> {
+        let place = self.due.iter().position(fits)?;
+        self.due.remove(place)
     }
 
     fn next_event(&mut self) -> Option<Input> {

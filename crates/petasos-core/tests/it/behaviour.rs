@@ -1,5 +1,6 @@
 //! Rows of `behaviour.md` as far as core goes, and what follows from them: each test is a sentence.
 
+mod anywhere;
 mod asking;
 mod calls;
 mod closing;

@@ -1,6 +1,6 @@
 //! How a script answers effects.
 
-use petasos_core::approval::{Grants, Prepared, Proposal, Verdict, judge};
+use petasos_core::approval::{Answer, Grants, Prepared, Proposal, Scope, Verdict, Wants, judge};
 use petasos_core::bounded::{Bounded, Cap};
 use petasos_core::budget::Ledger;
 use petasos_core::entry::{Body, Entry, Keep};
@@ -9,7 +9,7 @@ use petasos_core::request::{Draft, Measured};
 use petasos_core::tool::Outcome;
 use petasos_core::turn::{Effect, Input, StoreFailure};
 
-use crate::script::{Disk, Script, Sent};
+use crate::script::{Disk, Person, Script, Sent};
 use crate::words::{head, measured, output, policy};
 
 impl Script {
@@ -33,7 +33,7 @@ impl Script {
                 self.due.push_back(Input::Prepared { call: *call, prepared: self.prepared(*call) });
             }
             Effect::Ask { call, shown } => {
-                let answer = self.answers.pop_front();
+                let answer = self.answers.pop_front().or_else(|| self.obliging_answer(*call));
                 let decide = |answer| Input::Decide { call: *call, answer, shown: *shown };
                 self.due.extend(answer.map(decide));
             }
@@ -100,6 +100,14 @@ impl Script {
             Ok(end) => Input::ReplyEnded { request, end },
             Err((failure, jitter)) => Input::RequestFailed { request, failure, jitter },
         });
+    }
+
+    fn obliging_answer(&self, call: CallId) -> Option<Answer> {
+        let answer = match self.proposal(call).wants {
+            Wants::Approval => Answer::Yes { scope: Scope::Once },
+            Wants::Answer => Answer::Text("yes".into()),
+        };
+        (self.person == Person::Obliging).then_some(answer)
     }
 
     fn stop_tool(&mut self, call: CallId) {

@@ -232,3 +232,43 @@ fn writing_calls_that_start_together_cost_one_sync() {
     };
     assert_eq!(ran.effects.iter().filter(starts).count(), 2);
 }
+
+/// The prepared answers that are out, taken out of their order.
+fn prepare_in_order(script: &mut Script, places: &[u16]) {
+    for &place in places {
+        let call = CallId { reply: Seq(6), place };
+        let input =
+            script.take_due(|input| matches!(input, Input::Prepared { call: about, .. } if *about == call));
+        script.feed(input.unwrap()).unwrap();
+    }
+}
+
+#[test]
+fn i10_a_call_that_is_not_prepared_yet_is_in_the_way_of_all_after_it() {
+    let script = Script::new(terms(9)).replies([calls(["read", "keyed", "other_write"]), text("done")]);
+    let mut script = script.say("do it").until_it_wants(|effect| matches!(effect, Effect::Prepare(_)));
+    prepare_in_order(&mut script, &[2, 1]);
+    assert!(!script.effects().iter().any(|effect| matches!(effect, Effect::RunTool(_))));
+    assert!(script.last(|body| matches!(body, petasos_core::entry::Body::ToolStart(_))).is_none());
+    prepare_in_order(&mut script, &[0]);
+    let ran = script.run();
+    check(
+        &ran,
+        StopReason::Completed,
+        &["said: do it", "reply: read=ok keyed=ok other_write=ok", "reply: done"],
+    );
+}
+
+#[test]
+fn a_hardline_call_that_is_judged_late_stops_what_runs() {
+    let script = Script::new(terms(9)).replies([calls(["read", "other_write", "hard_write"])]).say("do it");
+    let mut script = script.until_it_wants(|effect| matches!(effect, Effect::Prepare(_)));
+    prepare_in_order(&mut script, &[0, 1]);
+    let late = script.take_due(|input| matches!(input, Input::Prepared { .. })).unwrap();
+    let script = script.until(|script| {
+        script.effects().iter().filter(|effect| matches!(effect, Effect::RunTool(_))).count() == 2
+    });
+    let ran = script.input(late).run();
+    let line = "reply: read=cut_short other_write=cut_short hard_write=denied";
+    check(&ran, StopReason::Denied, &["said: do it", line]);
+}
