@@ -279,15 +279,19 @@ impl Session {
 
     /// True if the same entries tell both: they differ at most in what is under way.
     pub fn is_told_as(&self, other: &Self) -> bool {
-        let told = |session: &Self| session.turn.as_ref().map(|turn| turn.told().clone());
-        self.start == other.start
+        let is_same_turn = match (&self.turn, &other.turn) {
+            (Some(one), Some(other)) => one.told() == other.told(),
+            (None, None) => true,
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        is_same_turn
+            && self.start == other.start
             && self.epoch == other.epoch
             && self.transcript == other.transcript
             && self.queue == other.queue
             && self.settings == other.settings
             && self.grants == other.grants
             && self.head == other.head
-            && told(self) == told(other)
             && self.past == other.past
             && self.journal.view == other.journal.view
             && self.next_seq() == other.next_seq()

@@ -9,7 +9,7 @@ use petasos_core::time::Span;
 use petasos_core::tool::Outcome;
 
 /// More states than a sound core has in any of these worlds, by a factor of three or more.
-pub const MOST: usize = 200_000;
+pub const MOST: usize = 120_000;
 
 const NOTHING: Left = Left { crashes: 0, fails: 0, steers: 0, follow_ups: 0, interrupts: 0, continues: 0 };
 
@@ -39,7 +39,7 @@ pub fn two_calls() -> (Menu, Terms) {
         closing: &[Replying::Text],
         failures: &[],
         pieces: &[Replying::Text],
-        tools: &["read", "write", "probed", "keyed"],
+        tools: &["read", "write", "probed"],
         outcomes: &[Outcome::Ok],
         probes: &[Outcome::Ok, Outcome::Unknown],
         decisions: &[Deciding::Yes, Deciding::No],
@@ -71,7 +71,14 @@ pub fn one_call() -> (Menu, Terms) {
 pub fn odd_model() -> (Menu, Terms) {
     let menu = Menu {
         name: "odd model, time that runs out, one crash",
-        replies: &[Replying::Text, Replying::Empty, Replying::Cut, Replying::CutCalls(1), Replying::Refusal],
+        replies: &[
+            Replying::Text,
+            Replying::Empty,
+            Replying::Cut,
+            Replying::CutCalls(1),
+            Replying::Refusal,
+            Replying::Odd,
+        ],
         closing: &[Replying::Text, Replying::Calls(1)],
         failures: &[],
         pieces: &[],
@@ -90,7 +97,7 @@ pub fn odd_model() -> (Menu, Terms) {
 pub fn failing_model() -> (Menu, Terms) {
     let menu = Menu {
         name: "failing model, fallback, follow-up, one crash",
-        replies: &[Replying::Text, Replying::Calls(1), Replying::Odd],
+        replies: &[Replying::Text, Replying::Calls(1)],
         closing: &[Replying::Text],
         failures: &[FailureKind::Network, FailureKind::Auth],
         pieces: &[],
@@ -112,7 +119,7 @@ pub fn parked() -> (Menu, Terms) {
         closing: &[Replying::Text],
         failures: &[],
         pieces: &[],
-        tools: &["ask_write", "question"],
+        tools: &["ask_write", "question", "keyed"],
         outcomes: &[Outcome::Ok],
         probes: &[],
         decisions: &[Deciding::Yes, Deciding::No, Deciding::Park],

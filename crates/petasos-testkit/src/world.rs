@@ -56,6 +56,8 @@ pub struct World {
     began: BTreeMap<CallId, u8>,
     /// Those of them that are not free to run again.
     never_again: BTreeSet<CallId>,
+    /// Those that may run again under their key.
+    keyed: BTreeSet<CallId>,
     /// What tools really said.
     said: BTreeMap<CallId, Outcome>,
     /// Called off: answers to these may come and are late.
@@ -125,6 +127,7 @@ impl State {
             allowed: BTreeSet::new(),
             began: BTreeMap::new(),
             never_again: BTreeSet::new(),
+            keyed: BTreeSet::new(),
             said: BTreeMap::new(),
             stopped: false,
             finished: false,
