@@ -18,5 +18,6 @@ pub mod format_page;
 pub mod script;
 pub mod unsynced;
 pub mod walk;
+pub mod walks;
 pub mod words;
 pub mod world;

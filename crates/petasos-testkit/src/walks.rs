@@ -71,14 +71,7 @@ pub fn one_call() -> (Menu, Terms) {
 pub fn odd_model() -> (Menu, Terms) {
     let menu = Menu {
         name: "odd model, time that runs out, one crash",
-        replies: &[
-            Replying::Text,
-            Replying::Empty,
-            Replying::Cut,
-            Replying::CutCalls(1),
-            Replying::Refusal,
-            Replying::Odd,
-        ],
+        replies: &[Replying::Text, Replying::Empty, Replying::Cut, Replying::CutCalls(1), Replying::Refusal],
         closing: &[Replying::Text, Replying::Calls(1)],
         failures: &[],
         pieces: &[],
