@@ -16,6 +16,7 @@ pub(crate) fn note(source: NoteSource) -> Note {
         NoteSource::Continue => {
             "Your last reply was cut off. Go on exactly where it stopped; do not repeat what is there."
         }
+        NoteSource::Raised => "The budget was raised. Go on with the task; tools may be called again.",
         NoteSource::Closing(Limit::Steps) => {
             "The step budget of this turn is used up. Do not call tools. Say what was reached, what is \
              open, and what should be done next."

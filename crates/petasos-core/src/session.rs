@@ -24,6 +24,7 @@ use crate::stop::StopReason;
 use crate::text::Text;
 use crate::time::Time;
 use crate::transcript::{Item, Transcript};
+use crate::turn::end::refused_before;
 use crate::turn::journal::Journal;
 use crate::turn::{Effect, Input, Mode, OpenCall, Turn};
 use crate::usage::Account;
@@ -58,6 +59,8 @@ pub struct Session {
     /// Entries that did not fit what came before them: a line between was damaged.
     misfits: Vec<Seq>,
     terms: Arc<Terms>,
+    /// Set since the last run began: a turn that is continued takes them, else it keeps its own.
+    changed: Option<Arc<Terms>>,
     journal: Journal,
     saving: Saving,
 }
@@ -78,7 +81,7 @@ impl Session {
     /// [`Rejected`] if the input does not fit; nothing has changed then.
     pub fn handle(&mut self, now: Time, input: Input) -> Result<Handled, Rejected> {
         if self.saving == Saving::Failed && !self.is_running() {
-            return Err(Rejected::NotSaved);
+            return crate::turn::late::at_rest(&input).map_err(|_| Rejected::NotSaved);
         }
         let before = self.journal.now;
         self.journal.now = now;
@@ -139,7 +142,7 @@ impl Session {
     fn hand_to_turn(&mut self, input: Input) -> Result<Handled, Rejected> {
         match &mut self.turn {
             Some(turn) => turn.handle(&mut self.journal, input),
-            None => crate::turn::at_rest(&input),
+            None => crate::turn::late::at_rest(&input),
         }
     }
 
@@ -151,12 +154,12 @@ impl Session {
     /// `Continue`: a turn at rest goes on in a new run; else what waits starts the next turn; a running
     /// one only gets what is added.
     fn go_on(&mut self, add: &Limits) -> Result<Handled, Rejected> {
-        let Some(turn) = &mut self.turn else { return self.continue_with_queue() };
+        let Some(turn) = &mut self.turn else { return self.continue_with_queue(add) };
         let is_at_rest = !turn.is_running();
         let may_continue = turn.told().ended.is_none_or(StopReason::is_continuable);
         match (is_at_rest, may_continue) {
             (false, _) if add.adds_nothing() => return Err(Rejected::Running),
-            (true, false) => return self.continue_with_queue(),
+            (true, false) => return self.continue_with_queue(add),
             (false, _) | (true, true) => {}
         }
         let id = turn.told().id;
@@ -164,18 +167,16 @@ impl Session {
             turn.pen(&mut self.journal).write(LimitAdded { turn: id, add: add.clone() });
         }
         if is_at_rest {
-            let Terms { mode, target, fallback, .. } = Terms::clone(&self.terms);
-            let limits = turn.told().limits.clone();
-            let cause = Cause::Continues { turn: id };
-            turn.pen(&mut self.journal).write(TurnStart { cause, limits, mode, target, fallback });
+            let start = continues(turn, self.changed.take().as_deref());
+            turn.pen(&mut self.journal).write(start);
             self.run();
         }
         Ok(Handled::Taken)
     }
 
-    fn continue_with_queue(&mut self) -> Result<Handled, Rejected> {
+    fn continue_with_queue(&mut self, add: &Limits) -> Result<Handled, Rejected> {
         let Some((&said, _)) = self.queue.first_key_value() else { return Err(Rejected::NothingToContinue) };
-        self.begin_turn(said);
+        self.begin_turn(said, add);
         Ok(Handled::Taken)
     }
 
@@ -185,12 +186,14 @@ impl Session {
         let ended = self.turn.as_ref().and_then(|turn| turn.told().ended);
         let starts = self.saving == Saving::Works && ended.is_some_and(lets_the_next_start);
         if starts && let Some((&said, _)) = self.queue.first_key_value() {
-            self.begin_turn(said);
+            self.begin_turn(said, &Limits::default());
         }
     }
 
-    fn begin_turn(&mut self, said: Seq) {
+    fn begin_turn(&mut self, said: Seq, add: &Limits) {
+        self.changed = None;
         let Terms { limits, mode, target, fallback } = Terms::clone(&self.terms);
+        let limits = limits.raised_by(add);
         self.write(TurnStart { cause: Cause::Said { said }, limits, mode, target, fallback });
         self.run();
     }
@@ -239,16 +242,13 @@ impl Session {
     /// calls are denied, those that had begun are unknown, the rest never began.
     fn supersede(&mut self) {
         let Some(turn) = &mut self.turn else { return };
-        let may_continue = turn.told().ended.is_none_or(StopReason::is_continuable);
-        if !may_continue {
-            return;
-        }
+        let ended = turn.told().ended;
         turn.lose_request(&mut self.journal);
         let mut pen = turn.pen(&mut self.journal);
         let open = pen.told.step.reply.clone();
         for (place, call) in open.iter().flat_map(|open| open.calls.iter().enumerate()) {
             if let (None, Some(open)) = (&call.result, &open) {
-                pen.settle_without_run(open.call_id(place), superseded(call));
+                pen.settle_without_run(open.call_id(place), superseded(call, ended));
             }
         }
         if pen.told.ended.is_none() {
@@ -374,14 +374,39 @@ impl Session {
         self.journal.next_seq()
     }
 
-    /// Sets what the next turn, or the next run of this one, works under.
+    /// Sets what the next turn works under; the present one, when it is continued, too, but for its
+    /// limits. Without this a turn goes on as its `turn_start` says.
     pub fn set_terms(&mut self, terms: Terms) {
         self.terms = Arc::new(terms);
+        self.changed = Some(Arc::clone(&self.terms));
+    }
+}
+
+/// The entry with which a turn goes on in a new run.
+pub(crate) fn continues(turn: &Turn, changed: Option<&Terms>) -> TurnStart {
+    let told = turn.told();
+    let (target, fallback) = told.targets();
+    let (mode, target, fallback) = match changed {
+        Some(terms) => (terms.mode, terms.target.clone(), terms.fallback.clone()),
+        None => (told.mode, target.clone(), fallback.to_vec()),
+    };
+    TurnStart {
+        cause: Cause::Continues { turn: told.id },
+        limits: told.limits.clone(),
+        mode,
+        target,
+        fallback,
     }
 }
 
 /// Why a call that something else took the place of has its result.
-fn superseded(call: &OpenCall) -> NoRun<'static> {
+fn superseded(call: &OpenCall, ended: Option<StopReason>) -> NoRun<'_> {
+    if !ended.is_none_or(StopReason::leaves_calls_open) {
+        return NoRun::LineDamaged;
+    }
+    if let Some(refused) = refused_before(call) {
+        return refused;
+    }
     let is_asked = call.call.as_ref().is_some_and(|call| call.verdict == VerdictKind::Ask);
     match (&call.start, is_asked) {
         (Some(_), _) => NoRun::ProcessEnded,

@@ -39,6 +39,11 @@ pub enum StopReason {
 }
 
 impl StopReason {
+    /// True if calls may be open after it: they wait for a person.
+    pub(crate) fn leaves_calls_open(self) -> bool {
+        self == Self::AwaitingApproval || self == Self::AwaitingAnswer
+    }
+
     /// True if `resume` goes on with the turn as it is; after the others something new must be said.
     pub fn is_continuable(self) -> bool {
         match self {

@@ -30,12 +30,13 @@
 //! *Next* asks the model (`Measuring`), sees to its calls (`Tools`), waits (`Waiting`), adds a note and
 //! looks again, or ends the turn (`Ending`).
 
+mod charge;
 mod effect;
-mod end;
+pub(crate) mod end;
 mod flow;
 mod input;
 pub(crate) mod journal;
-mod late;
+pub(crate) mod late;
 mod mode;
 mod model;
 mod next;
@@ -45,21 +46,20 @@ mod reply;
 pub(crate) mod retry;
 mod slots;
 mod step;
-mod told;
-mod verdict;
+mod tally;
+pub(crate) mod told;
+pub(crate) mod verdict;
 
 pub use effect::{Effect, Passing};
 pub use input::{Delta, Failure, Input, ReplyEnd, StoreFailure};
-pub(crate) use late::at_rest;
 pub use mode::{Mode, OnAsk};
 pub use phase::Phase;
 pub use reply::{PartialReply, REPLY_CAP};
 pub use retry::TRIES;
 pub use slots::{Attended, Slot, Slots};
 pub use step::{OpenCall, OpenReply, OpenRequest, OpenStep, made_calls};
-pub(crate) use told::is_new;
-pub use told::{CONTINUATIONS, Count, NUDGES, Tally, Told};
-pub(crate) use verdict::answer_question;
+pub use tally::{Count, Tally};
+pub use told::{CONTINUATIONS, NUDGES, Told};
 
 use crate::entry::{Body, TurnStart};
 use crate::error::{Handled, Rejected};
@@ -104,7 +104,7 @@ impl Turn {
         self.phase.is_running()
     }
 
-    /// Takes an entry of the log in, while the session is folded.
+    /// Takes in an entry of the log.
     pub(crate) fn apply(&mut self, seq: Seq, at: Time, body: &Body) -> Option<ClosedStep> {
         self.told.apply(seq, at, body)
     }
@@ -166,6 +166,13 @@ impl Turn {
     fn row(&mut self, journal: &mut Journal, input: Input) -> Result<Flow, Rejected> {
         let mut pen = Pen { told: &mut self.told, journal };
         match (&mut self.phase, input) {
+            (
+                Phase::Tools(slots) | Phase::Stopping { slots, .. },
+                Input::Prepared { call, .. }
+                | Input::Decide { call, .. }
+                | Input::ToolEnded { call, .. }
+                | Input::Probed { call, .. },
+            ) if slots.are_after(call) => Ok(Flow::Stale),
             (Phase::Opening, Input::HeadBuilt(head)) => {
                 pen.write(head);
                 Ok(Flow::Next)

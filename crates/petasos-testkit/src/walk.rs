@@ -125,7 +125,7 @@ fn is_from_outside(what: &Move) -> bool {
     use petasos_core::turn::Input;
     match what {
         Move::Crash(_) => true,
-        Move::Say(input) => matches!(input, Input::Interrupt | Input::Say(_) | Input::AppendFailed(_)),
+        Move::Say(input) => matches!(**input, Input::Interrupt | Input::Say(_) | Input::AppendFailed(_)),
         Move::Piece(_) | Move::Reply(_) | Move::Continue(_) => false,
     }
 }

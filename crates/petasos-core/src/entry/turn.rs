@@ -73,6 +73,8 @@ pub enum NoteSource {
     Continue,
     /// The end of a budget: which limit.
     Closing(Limit),
+    /// Limits were raised after that.
+    Raised,
 }
 
 /// Body of `turn_end`, and what `Finish` brings.

@@ -9,8 +9,9 @@ use crate::session::{Saving, Session, Terms};
 use crate::time::Time;
 use crate::tool::ToolOutput;
 use crate::transcript::{ClosedStep, Item, Transcript};
+use crate::turn::Turn;
 use crate::turn::journal::Journal;
-use crate::turn::{Turn, is_new};
+use crate::turn::told::is_new;
 
 impl Session {
     /// The session that these entries tell, at rest. Never fails: what does not fit (a line before it
@@ -28,6 +29,7 @@ impl Session {
             past: crate::usage::Account::default(),
             misfits: Vec::new(),
             terms: Arc::new(terms),
+            changed: None,
             journal: Journal::default(),
             saving: Saving::Works,
         };
@@ -39,10 +41,16 @@ impl Session {
 
     /// Takes one more entry of the log in.
     pub fn read(&mut self, entry: &Entry) {
+        let is_gap = entry.seq > self.journal.next_seq();
+        let is_damage_told = matches!(&entry.body, Body::Open(open) if !open.damage.is_empty());
+        if let Some(turn) = self.turn.as_mut().filter(|_| is_gap || is_damage_told) {
+            turn.pen(&mut self.journal).told.doubt_open_calls();
+        }
         self.journal.follow(entry);
         if closes_the_step(&entry.body) {
             self.close_what_is_missing(entry);
         }
+        self.begin_lost_turn(entry);
         let closed = self.turn.as_mut().and_then(|turn| turn.apply(entry.seq, entry.at, &entry.body));
         if self.is_misfit(&entry.body, closed.as_ref()) {
             self.misfits.push(entry.seq);
@@ -111,9 +119,36 @@ impl Session {
         }
         self.retire_turn();
         if let Cause::Said { said } = start.cause {
+            // What was said before it and waits is told before it.
+            self.steers_enter(said);
             self.enter(said);
         }
         self.turn = Some(Turn::begin(seq, at, start));
+    }
+
+    /// An entry of a turn whose `turn_start` was damaged: it began with what waited, on the terms of now.
+    fn begin_lost_turn(&mut self, entry: &Entry) {
+        let turn = if let Body::Request(request) = &entry.body {
+            request.turn
+        } else if let Body::TurnEnd(end) = &entry.body {
+            end.turn
+        } else {
+            return;
+        };
+        if self.turn.as_ref().is_some_and(|known| known.told().id >= turn) {
+            return;
+        }
+        let Terms { limits, mode, target, fallback } = Terms::clone(&self.terms);
+        let just_before = Seq(turn.0.0.saturating_sub(1));
+        let waiting = self.queue.range(..turn.0).map(|(seq, _)| *seq);
+        let cause = match waiting.clone().find(|seq| *seq == just_before).or(waiting.min()) {
+            Some(said) => Cause::Said { said },
+            None => Cause::Retry,
+        };
+        let start = TurnStart { cause, limits, mode, target, fallback };
+        let start = Entry { seq: turn.0, at: entry.at, body: start.into() };
+        self.journal.view.see(&start);
+        self.take_in(&start, None);
     }
 
     fn retire_turn(&mut self) {
@@ -180,7 +215,7 @@ impl Session {
 /// True for an entry that is only written once the step before it is closed.
 fn closes_the_step(body: &Body) -> bool {
     match body {
-        Body::Request(_) | Body::Note(_) | Body::Leaf(_) => true,
+        Body::Request(_) | Body::Reply(_) | Body::Note(_) | Body::Leaf(_) => true,
         Body::TurnStart(start) => is_new(start),
         Body::SessionStart(_)
         | Body::Open(_)
@@ -189,7 +224,6 @@ fn closes_the_step(body: &Body) -> bool {
         | Body::LimitAdded(_)
         | Body::Partial(_)
         | Body::RequestEnd(_)
-        | Body::Reply(_)
         | Body::Call(_)
         | Body::Decision(_)
         | Body::ToolStart(_)

@@ -1,13 +1,15 @@
 //! What is said: on disk before it is acknowledged, and when it enters.
 
 use crate::approval::Answer;
-use crate::entry::{Cause, Content, Decision, Said, Speaker, TurnStart, VerdictKind, When};
+use crate::budget::Limits;
+use crate::entry::{Content, Decision, Said, Speaker, VerdictKind, When};
 use crate::error::{Handled, Rejected};
 use crate::id::{CallId, Digest, Seq};
-use crate::session::{Session, Terms};
+use crate::session::{Session, continues};
 use crate::stop::StopReason;
 use crate::text::Text;
-use crate::turn::{Phase, answer_question};
+use crate::turn::Phase;
+use crate::turn::verdict::answer_question;
 
 impl Session {
     /// `Say`. A steer waits for the next request, a follow-up for the end of the turn; with no run
@@ -40,7 +42,7 @@ impl Session {
                 self.supersede();
                 let seq = self.write(Said { when: When::Now, ..said });
                 self.absorb();
-                self.begin_turn(seq);
+                self.begin_turn(seq, &Limits::default());
             }
         }
         Ok(Handled::Taken)
@@ -71,12 +73,10 @@ impl Session {
 
     /// The message is the answer, and the turn goes on.
     fn answer(&mut self, call: CallId, shown: Digest, by: Speaker, text: Text) {
-        let Terms { mode, target, fallback, .. } = Terms::clone(&self.terms);
         let Some(turn) = &mut self.turn else { return };
-        let cause = Cause::Continues { turn: turn.told().id };
-        let limits = turn.told().limits.clone();
+        let start = continues(turn, self.changed.take().as_deref());
         let mut pen = turn.pen(&mut self.journal);
-        pen.write(TurnStart { cause, limits, mode, target, fallback });
+        pen.write(start);
         let answer = Answer::Text(text.clone());
         pen.write(Decision { call, answer, by, shown });
         answer_question(&mut pen, call, &text);

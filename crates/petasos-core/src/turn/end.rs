@@ -1,18 +1,23 @@
 //! How a turn stops and ends: cancel, settle, write `turn_end`, finish.
 
+use std::sync::Arc;
+
+use crate::approval::Answer;
 use crate::budget::Reservation;
-use crate::entry::{FinishReason, Next, ReplyOfTurn, RequestOutcome, Timing, TurnEnd};
+use crate::entry::{
+    Call, Decision, FinishReason, Next, ReplyOfTurn, RequestOutcome, Timing, TurnEnd, VerdictKind,
+};
 use crate::error::{Handled, Rejected};
 use crate::id::CallId;
 use crate::note::{NoRun, summary_by_rule};
 use crate::stop::StopReason;
 use crate::tool::ToolOutput;
+use crate::turn::charge::{charge, used};
 use crate::turn::journal::Journal;
 use crate::turn::model::{nothing, write_end, write_reply};
 use crate::turn::pen::Pen;
 use crate::turn::slots::{Saving, Slots};
-use crate::turn::told::{charge, used};
-use crate::turn::{Effect, Flow, GRACE, Phase, ReplyEnd, Turn};
+use crate::turn::{Effect, Flow, GRACE, OpenCall, Phase, ReplyEnd, Turn};
 
 /// Ends the turn: `turn_end` goes to the disk, and the turn finishes once it is there. If the log has
 /// failed it finishes at once.
@@ -181,12 +186,21 @@ pub(crate) fn drop_calls(pen: &mut Pen<'_>, why: NoRun<'_>) {
             let is_complete = open.made(place).is_some_and(|made| made.complete);
             let why = match (&call.start, is_complete) {
                 (Some(_), _) => NoRun::ProcessEnded,
-                (None, true) => why,
+                (None, true) => refused_before(call).unwrap_or(why),
                 (None, false) => NoRun::Incomplete,
             };
             pen.settle_without_run(open.call_id(place), why);
         }
     }
+}
+
+/// Why a call was refused, if the log ends between that and its result.
+pub(crate) fn refused_before(call: &OpenCall) -> Option<NoRun<'_>> {
+    let is_final = |decision: &&Arc<Decision>| decision.answer == Answer::NoAndStop;
+    let is_hard = |call: &&Arc<Call>| call.verdict == VerdictKind::Hardline;
+    let said =
+        call.decision.as_ref().filter(is_final).map(|_| NoRun::PersonSaidNo { reason: "no, and stop" });
+    said.or_else(|| call.call.as_ref().filter(is_hard).map(|call| NoRun::Forbidden { rule: &call.rule }))
 }
 
 /// `ToolEnded` while stopping: the turn ends with the last.

@@ -59,7 +59,7 @@ impl View {
             }
             Body::TurnStart(start) => {
                 if let Cause::Said { said } = start.cause {
-                    self.steers.remove(&said);
+                    self.steers.retain(|steer| *steer > said);
                 }
             }
             Body::Request(request) => {
@@ -141,6 +141,10 @@ impl Journal {
     }
 
     pub(crate) fn push(&mut self, effect: Effect) {
+        // What still runs ends with the run, its timer too.
+        if matches!(effect, Effect::Finish(_)) {
+            self.armed = None;
+        }
         self.effects.push_back(effect);
     }
 

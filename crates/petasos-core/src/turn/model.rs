@@ -11,10 +11,10 @@ use crate::request::{Draft, Measured, Params, Purpose, ToolChoice};
 use crate::stop::{FailureKind, Limit, StopReason};
 use crate::text::Text;
 use crate::time::Permille;
+use crate::turn::charge::{charge, used};
 use crate::turn::end::end;
 use crate::turn::pen::Pen;
 use crate::turn::reply::{Grown, PartialReply};
-use crate::turn::told::{charge, used};
 use crate::turn::{Delta, Effect, Failure, Flow, Passing, Phase, ReplyEnd, retry};
 use crate::usage::Usage;
 
@@ -97,8 +97,11 @@ pub(crate) fn release(
 /// `Refused`: a closing call asks what was reached; if that is what was refused, the turn ends (L07).
 pub(crate) fn refused(pen: &mut Pen<'_>, draft: &Draft, limit: Limit) -> Result<Flow, Rejected> {
     if draft.purpose == Purpose::Closing {
-        let limit = pen.told.closing_limit().unwrap_or(limit);
-        return Ok(Flow::to(end(pen, StopReason::BudgetExhausted(limit))));
+        return Ok(match pen.told.closing_limit() {
+            Some(limit) => Flow::to(end(pen, StopReason::BudgetExhausted(limit))),
+            // Limits were raised meanwhile.
+            None => Flow::Next,
+        });
     }
     pen.write(note(NoteSource::Closing(limit)));
     Ok(Flow::Next)

@@ -10,6 +10,10 @@ use crate::turn::Delta;
 /// reply; an endless stream ends here instead of in memory.
 pub const REPLY_CAP: usize = 8 << 20;
 
+/// What each block counts as beside its text: an endless row of empty ones ends too, and the calls of a
+/// reply stay far fewer than a place can number.
+const BLOCK: usize = 1 << 10;
+
 /// A `partial` entry is written when this much text waits, in characters (`seam.md`: 8 KB).
 const PARTIAL_SIZE: usize = 8_000;
 /// A `partial` entry is written at most this often, unless its size is reached (`seam.md`).
@@ -77,11 +81,11 @@ impl PartialReply {
                 }
             }
             Delta::Opaque(opaque) => {
-                self.size += opaque.raw.as_str().len();
+                self.size += BLOCK + opaque.raw.as_str().len();
                 self.blocks.push(Growing::Opaque(opaque));
             }
             Delta::Call { wire_id, name, form } => {
-                self.size += name.len();
+                self.size += BLOCK + name.len() + wire_id.as_ref().map_or(0, |id| id.len());
                 let arguments = String::new();
                 self.blocks.push(Growing::Call { wire_id, name, form, arguments, complete: false });
             }

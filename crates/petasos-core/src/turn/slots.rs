@@ -93,6 +93,11 @@ impl Slots {
         slot.ok_or(Rejected::OtherCall(call))
     }
 
+    /// True if the call is one of an earlier reply: what is said of it is late.
+    pub(crate) fn are_after(&self, call: CallId) -> bool {
+        call.reply < self.reply
+    }
+
     fn ids(&self) -> impl Iterator<Item = CallId> + use<> {
         let reply = self.reply;
         (0..).take(self.slots.len()).map(move |place| CallId { reply, place })

@@ -2,8 +2,12 @@
 
 use std::sync::Arc;
 
+use crate::approval::Answer;
 use crate::budget::Worst;
-use crate::entry::{Block, Call, Decision, FinishReason, ModelCall, Reply, ToolResult, ToolStart};
+use crate::claims::Rerun;
+use crate::entry::{
+    Block, Call, Decision, FinishReason, ModelCall, Reply, ToolResult, ToolStart, VerdictKind,
+};
 use crate::id::{CallId, RequestId, Seq};
 use crate::request::Purpose;
 use crate::time::Time;
@@ -82,6 +86,19 @@ impl OpenStep {
     /// True if the open reply has calls without a result.
     pub fn has_open_calls(&self) -> bool {
         self.reply.as_ref().is_some_and(|reply| reply.calls.iter().any(|call| call.result.is_none()))
+    }
+}
+
+impl OpenCall {
+    /// False if what is told of it shows that it had not begun, or may run again anyway.
+    pub(crate) fn may_have_begun(&self) -> bool {
+        let Some(call) = &self.call else { return true };
+        let is_yes = |decision: &Arc<Decision>| matches!(decision.answer, Answer::Yes { .. });
+        match call.verdict {
+            VerdictKind::Deny | VerdictKind::Hardline | VerdictKind::Invalid => false,
+            VerdictKind::Ask => self.decision.as_ref().is_some_and(is_yes),
+            VerdictKind::Allow => call.claims.rerun != Rerun::Free,
+        }
     }
 }
 

@@ -4,13 +4,14 @@
 //! an entry in, [`Told::next`] says what is to be done now. So a turn that was made from entries goes
 //! on as the one that wrote them would have (I7).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::approval::Answer;
-use crate::budget::{Limits, Used, Worst};
+use crate::budget::Limits;
 use crate::entry::{
-    Body, Cause, Charge, Next, NoteSource, Reply, Request, RequestEnd, RequestOutcome, ToolResult, TurnStart,
+    Body, Cause, Charge, Next, NoteSource, Reply, Request, RequestEnd, RequestOutcome, ToolResult, ToolStart,
+    TurnStart,
 };
 use crate::entry::{FinishReason, VerdictKind};
 use crate::id::{CallId, RequestId, Seq, TurnId};
@@ -18,11 +19,13 @@ use crate::request::{Purpose, Target};
 use crate::stop::{FailureKind, Limit, StopReason};
 use crate::text::Text;
 use crate::time::{Span, Time};
-use crate::tool::{Fact, Outcome};
+use crate::tool::Fact;
 use crate::transcript::ClosedStep;
 use crate::turn::Mode;
+use crate::turn::charge::steps_of;
 use crate::turn::retry::Standing;
 use crate::turn::step::{OpenCall, OpenReply, OpenRequest, OpenStep, has_text, is_cut_short, made_calls};
+use crate::turn::tally::Tally;
 use crate::usage::{Account, Usage};
 
 /// Continuations in a row of a reply that was cut at its length (L11).
@@ -72,32 +75,8 @@ pub struct Told {
 struct Closing {
     limit: Limit,
     tried: bool,
-}
-
-/// What the tools of a turn did, by name.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Tally(BTreeMap<Text, Count>);
-
-/// Calls of a tool.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Count {
-    /// All.
-    pub calls: u32,
-    /// Those that did not do what they were asked.
-    pub failed: u32,
-}
-
-impl Tally {
-    /// The tools, by name.
-    pub fn tools(&self) -> impl Iterator<Item = (&Text, &Count)> {
-        self.0.iter()
-    }
-
-    fn add(&mut self, tool: Text, outcome: Outcome) {
-        let count = self.0.entry(tool).or_default();
-        count.calls += 1;
-        count.failed += u32::from(!matches!(outcome, Outcome::Ok | Outcome::Empty));
-    }
+    /// Limits were raised since: the model is told, and the turn goes on.
+    raised: bool,
 }
 
 /// What is to be done now.
@@ -179,7 +158,7 @@ impl Told {
                 self.with_call(start.call, |open| open.start = Some(Arc::new(start.clone())));
             }
             Body::ToolResult(result) => return self.settled(seq, result),
-            Body::TurnEnd(end) => self.over(end.reason),
+            Body::TurnEnd(end) if end.turn == self.id => self.over(end.reason),
             Body::TurnStart(_)
             | Body::SessionStart(_)
             | Body::Open(_)
@@ -187,6 +166,7 @@ impl Told {
             | Body::Said(_)
             | Body::Setting(_)
             | Body::Leaf(_)
+            | Body::TurnEnd(_)
             | Body::Unknown(_) => {}
         }
         None
@@ -202,7 +182,10 @@ impl Told {
             }
             (None, Some(_), _) if self.step.has_open_calls() => Move::DropCalls,
             (None, Some(reply), None) => self.after_answer(reply, steered),
-            (None, _, Some(Closing { limit, tried: true })) => Move::End(StopReason::BudgetExhausted(limit)),
+            (None, _, Some(Closing { raised: true, .. })) => Move::Note(NoteSource::Raised),
+            (None, _, Some(Closing { limit, tried: true, .. })) => {
+                Move::End(StopReason::BudgetExhausted(limit))
+            }
             (None, _, Some(Closing { tried: false, .. })) => Move::Ask(Purpose::Closing),
             (None, None, None) => self.step.retry_at.map_or(Move::Ask(Purpose::Step), Move::Wait),
         }
@@ -229,6 +212,11 @@ impl Told {
         fallback.unwrap_or(&self.primary)
     }
 
+    /// The target that it began with, and the fallback chain.
+    pub(crate) fn targets(&self) -> (&Target, &[Target]) {
+        (&self.primary, &self.fallback)
+    }
+
     /// How many targets its fallback chain has.
     pub fn fallbacks(&self) -> usize {
         self.fallback.len()
@@ -242,7 +230,7 @@ impl Told {
 
     /// The limit whose closing call is due, under way or done.
     pub(crate) fn closing_limit(&self) -> Option<Limit> {
-        self.closing.map(|closing| closing.limit)
+        self.closing.filter(|closing| !closing.raised).map(|closing| closing.limit)
     }
 
     /// Time at work of the whole turn, as of `now`.
@@ -254,6 +242,19 @@ impl Told {
     pub(crate) fn deadline(&self) -> Option<Time> {
         let left = self.limits.time?.0.saturating_sub(self.run.1.0);
         Some(self.run.0.after(Span(left)))
+    }
+
+    /// A line behind the open reply is damaged, and it may have said that a call began. What cannot be
+    /// known not to have begun counts as begun: better looked at again than done twice.
+    pub(crate) fn doubt_open_calls(&mut self) {
+        let Some(open) = &mut self.step.reply else { return };
+        let seq = open.seq;
+        for (place, call) in (0..).zip(&mut open.calls) {
+            let id = CallId { reply: seq, place };
+            if call.result.is_none() && call.start.is_none() && call.may_have_begun() {
+                call.start = Some(Arc::new(ToolStart { call: id, key: None, child: None, probe: None }));
+            }
+        }
     }
 
     fn goes_on(&mut self, at: Time, start: &TurnStart) {
@@ -271,9 +272,9 @@ impl Told {
 
     fn raise(&mut self, add: &Limits) {
         self.limits = self.limits.raised_by(add);
-        // The turn can go on, so what the closing call said is not the end of it.
-        if self.closing.take().is_some() && !self.step.has_open_calls() {
-            self.step.reply = None;
+        // The turn can go on, so what the closing call says is not the end of it.
+        if let Some(closing) = &mut self.closing {
+            closing.raised = true;
         }
     }
 
@@ -283,7 +284,11 @@ impl Told {
             NoteSource::Nudge => self.nudges += 1,
             NoteSource::Continue => self.continuations += 1,
             NoteSource::Closing(limit) => {
-                self.closing = Some(Closing { limit, tried: false });
+                self.closing = Some(Closing { limit, tried: false, raised: false });
+                self.answer.clear();
+            }
+            NoteSource::Raised => {
+                self.closing = None;
                 self.answer.clear();
             }
         }
@@ -334,9 +339,9 @@ impl Told {
     }
 
     fn replied(&mut self, seq: Seq, reply: &Reply) -> Option<ClosedStep> {
-        let request = self.step.request.take_if(|open| open.id == reply.request)?;
+        let purpose = self.answered(reply.request);
         self.charge(&reply.usage, reply.micro_usd);
-        self.account.steps += steps_of(request.purpose);
+        self.account.steps += steps_of(purpose);
         self.failures = 0;
         self.step.tried = None;
         let (has_calls, cut) = (made_calls(reply).next().is_some(), is_cut_short(&reply.finish));
@@ -349,20 +354,42 @@ impl Told {
         if has_text(reply) {
             self.answer.push(seq);
         }
-        self.is_answer_cut = cut && !has_calls;
-        match (cut, has_calls) {
-            (true, true) if self.continuations >= CONTINUATIONS => self.stop = Some(StopReason::Truncated),
-            (true, true) => self.continuations += 1,
-            (true, false) => {}
-            (false, _) => self.continuations = 0,
+        // However the closing call ends, the turn stops for its budget (L07).
+        if purpose != Purpose::Closing {
+            self.is_answer_cut = cut && !has_calls;
+            match (cut, has_calls) {
+                (true, true) if self.continuations >= CONTINUATIONS => {
+                    self.stop = Some(StopReason::Truncated);
+                }
+                (true, true) => self.continuations += 1,
+                (true, false) => {}
+                (false, _) => self.continuations = 0,
+            }
+            if reply.finish == FinishReason::Refused {
+                self.stop = Some(StopReason::Refused);
+            }
         }
-        if reply.finish == FinishReason::Refused {
-            self.stop = Some(StopReason::Refused);
-        }
-        let open = OpenReply::new(seq, request.purpose, Arc::new(reply.clone()));
+        let open = OpenReply::new(seq, purpose, Arc::new(reply.clone()));
         let closed = open.close();
         self.step.reply = Some(open);
         closed
+    }
+
+    /// What the request of a reply was for. If its line is damaged, what the turn was about to ask.
+    fn answered(&mut self, id: RequestId) -> Purpose {
+        if let Some(request) = self.step.request.take_if(|open| open.id == id) {
+            return request.purpose;
+        }
+        if let Some(lost) = self.step.request.take() {
+            self.charge(&Charge::Reserved(lost.reserved.tokens), lost.reserved.micro_usd);
+        }
+        match &mut self.closing {
+            Some(closing) => {
+                closing.tried = true;
+                Purpose::Closing
+            }
+            None => Purpose::Step,
+        }
     }
 
     fn settled(&mut self, seq: Seq, result: &ToolResult) -> Option<ClosedStep> {
@@ -446,31 +473,6 @@ fn is_work(body: &Body) -> bool {
         | Body::Setting(_)
         | Body::Leaf(_)
         | Body::Unknown(_) => false,
-    }
-}
-
-/// Steps that a reply for this purpose counts as (L05).
-pub(crate) fn steps_of(purpose: Purpose) -> u32 {
-    match purpose {
-        Purpose::Step => 1,
-        Purpose::Plan | Purpose::Verify | Purpose::Closing | Purpose::Summary => 0,
-    }
-}
-
-/// What a charge takes from the ledger.
-pub(crate) fn used(purpose: Option<Purpose>, charge: &Charge, micro_usd: Option<u64>) -> Used {
-    let tokens = match charge {
-        Charge::Reported(usage) => usage.total(),
-        Charge::Reserved(tokens) => *tokens,
-    };
-    Used { steps: purpose.map_or(0, steps_of), tokens, micro_usd }
-}
-
-/// What a request is charged of which nobody said what it used.
-pub(crate) fn charge(usage: Option<Usage>, micro_usd: Option<u64>, worst: &Worst) -> (Charge, Option<u64>) {
-    match usage {
-        Some(usage) => (Charge::Reported(usage), micro_usd),
-        None => (Charge::Reserved(worst.tokens), worst.micro_usd),
     }
 }
 

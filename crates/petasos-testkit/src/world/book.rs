@@ -86,7 +86,7 @@ impl Book {
             Body::Note(note) => match note.source {
                 NoteSource::Nudge => self.nudges += 1,
                 NoteSource::Continue => self.continuations += 1,
-                NoteSource::Closing(_) => {}
+                NoteSource::Closing(_) | NoteSource::Raised => {}
             },
             Body::ToolStart(start) => {
                 self.starts.insert(start.call);

@@ -123,8 +123,8 @@ impl World {
         let call = proposal.call;
         let is_allowed = self.allowed.contains(&(call, proposal.shown));
         findings.check(is_allowed, Invariant::I2, || format!("{call} runs, and nobody allowed it"));
-        let others = self.running.iter().chain(&self.stopping);
-        let in_way = others.filter(|(_, claims)| clash(claims, &proposal.claims)).next().is_some();
+        let mut others = self.running.values().chain(self.stopping.values());
+        let in_way = others.any(|claims| clash(claims, &proposal.claims));
         findings.check(!in_way, Invariant::I10, || format!("{call} runs beside what is in its way"));
         if proposal.claims.rerun != Rerun::Free {
             let is_safe = self.book.starts.contains(&call)

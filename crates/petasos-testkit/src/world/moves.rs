@@ -22,7 +22,7 @@ use crate::world::{Cuts, Deciding, Menu, Replying, Spoken, State, World};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Move {
     /// An input.
-    Say(Input),
+    Say(Box<Input>),
     /// A piece of a reply.
     Piece(Replying),
     /// The rest of a reply, and its end.
@@ -161,7 +161,7 @@ impl State {
 impl World {
     /// What answers something that is out.
     fn answers(&self, menu: &Menu, moves: &mut Vec<Move>) {
-        let mut say = |input| moves.push(Move::Say(input));
+        let mut say = |input| moves.push(Move::Say(Box::new(input)));
         if self.building {
             say(Input::HeadBuilt(Head::clone(&head())));
         }
@@ -206,7 +206,7 @@ impl World {
 
     /// What people, clocks and disks do of their own.
     fn people(&self, menu: &Menu, moves: &mut Vec<Move>) {
-        let mut tell = |input| moves.push(Move::Say(input));
+        let mut tell = |input| moves.push(Move::Say(Box::new(input)));
         for (&call, &shown) in &self.asked {
             for deciding in menu.decisions {
                 let answer = match deciding {
@@ -353,11 +353,12 @@ fn long_failure(kind: FailureKind) -> Failure {
 }
 
 fn fits(reply: Replying, spoken: Spoken) -> bool {
-    match (spoken, reply) {
-        (Spoken::Nothing, _) | (_, Replying::Calls(1..) | Replying::CutCalls(_)) => true,
-        (Spoken::Text, Replying::Text | Replying::Cut | Replying::Refusal) => true,
-        _ => false,
-    }
+    matches!(
+        (spoken, reply),
+        (Spoken::Nothing, _)
+            | (_, Replying::Calls(1..) | Replying::CutCalls(_))
+            | (Spoken::Text, Replying::Text | Replying::Cut | Replying::Refusal)
+    )
 }
 
 /// What comes of a reply before its end.

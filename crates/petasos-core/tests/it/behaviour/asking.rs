@@ -132,12 +132,13 @@ fn a_parked_turn_goes_as_far_as_it_can_and_then_rests() {
 #[test]
 fn a_parked_call_is_asked_when_the_turn_goes_on_and_the_others_do_not_run_again() {
     for lost in [None, Some(Lost::Nothing), Some(Lost::Unsynced)] {
-        let script = parked("ask_write").terms(terms(9)).answers([YES]);
+        let script = parked("ask_write").answers([YES]);
         let script = match lost {
             Some(lost) => script.kill(lost),
             None => script,
         };
-        let ran = script.go_on().run();
+        // Somebody is there now, and says so: a turn that goes on keeps its own terms otherwise.
+        let ran = script.terms(terms(9)).go_on().run();
         check(
             &ran,
             StopReason::Completed,

@@ -5,8 +5,8 @@ use petasos_core::entry::FinishReason;
 use petasos_core::request::{Purpose, ToolChoice};
 use petasos_core::session::Terms;
 use petasos_core::stop::{FailureKind, Limit, StopReason};
-use petasos_core::turn::Effect;
-use petasos_testkit::script::{Ran, Saying, Script, calls, cut, fails, nothing, text};
+use petasos_core::turn::{Effect, Phase};
+use petasos_testkit::script::{Ran, Saying, Script, calls, cut, fails, nothing, refusal, text};
 use petasos_testkit::words::terms;
 
 use crate::behaviour::check;
@@ -118,4 +118,39 @@ fn l07_the_second_end_of_a_budget_has_a_closing_call_of_its_own() {
     let script = closes_with(text("half of it")).script;
     let ran = script.replies([calls(["read"]), text("more of it")]).go_on_with(ONE_MORE).run();
     assert_eq!((ran.ends(), ran.reply.as_str()), (vec![STEPS, STEPS], "more of it"));
+}
+
+#[test]
+fn no_request_ends_with_the_models_own_words() {
+    let script = closes_with(text("half of it")).script;
+    let ran = script.replies([cut("do"), text("ne")]).go_on_with(Limits { steps: Some(3), ..ONE_MORE }).run();
+    for sent in &ran.sent {
+        let last = sent.told.last().unwrap();
+        assert!(!last.starts_with("reply: ") || last.contains('='), "{:#?}", sent.told);
+    }
+}
+
+#[test]
+fn l07_a_closing_call_that_the_model_refuses_stays_a_budget_that_is_used_up() {
+    let ran = closes_with(refusal("I will not"));
+    assert_eq!((ran.status, ran.reply.as_str()), (Some(STEPS), "I will not"));
+}
+
+#[test]
+fn l07_limits_that_are_raised_during_the_closing_call_go_on_after_it() {
+    for events in 0..6 {
+        let script = Script::new(terms(1)).replies([calls(["write"]), text("half of it"), text("done")]);
+        let is_closing = |script: &Script| match script.session().turn().unwrap().phase() {
+            Phase::Measuring(draft) => draft.purpose == Purpose::Closing,
+            _ => false,
+        };
+        let script = script.say("do it").until(is_closing).events(events);
+        if !script.session().is_running()
+            || matches!(script.session().turn().unwrap().phase(), Phase::Ending { .. })
+        {
+            continue;
+        }
+        let ran = script.go_on_with(ONE_MORE).run();
+        assert_eq!((ran.status, ran.reply.as_str()), (Some(StopReason::Completed), "done"), "event {events}");
+    }
 }

@@ -202,3 +202,28 @@ fn a_request_that_was_lost_is_counted_and_made_again() {
     let attempts: Vec<u32> = ran.requests().iter().map(|request| request.attempt).collect();
     assert_eq!(attempts, [1, 2]);
 }
+
+/// As above, for a turn that is told to stop by what it does: the outcome of each call is the same.
+#[test]
+fn i7_a_denied_turn_ends_alike_from_any_prefix_of_its_log() {
+    for tool in ["hard_write", "ask_write"] {
+        let replies = [calls([tool, "other_write"])];
+        let script = Script::new(terms(9)).replies(replies.clone()).answers([Answer::NoAndStop]);
+        let ran = script.say("do it").run();
+        assert_eq!(ran.status, Some(StopReason::Denied));
+        for length in 2..ran.entries.len() {
+            let script = Script::with_log(terms(9), ran.entries[..length].to_vec());
+            if !script.session().can_continue() {
+                continue;
+            }
+            let is_there = script.last(|body| matches!(body, Body::Reply(_))).is_some();
+            let script = script.replies(replies.clone().into_iter().skip(usize::from(is_there)));
+            let again = script.answers([Answer::NoAndStop]).go_on().run();
+            assert_eq!(again.status, Some(StopReason::Denied), "first {length} entries");
+            // A start that is on the log, and nobody knows whether it was acted on.
+            let told: Vec<String> =
+                again.told.iter().map(|line| line.replace("unknown", "never_began")).collect();
+            assert_eq!(told, ran.told, "first {length} entries");
+        }
+    }
+}

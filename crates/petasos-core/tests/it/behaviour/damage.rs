@@ -3,7 +3,9 @@
 use petasos_core::approval::{Answer, Scope};
 use petasos_core::budget::Limits;
 use petasos_core::entry::Entry;
+use petasos_core::id::Seq;
 use petasos_core::session::Session;
+use petasos_core::stop::StopReason;
 use petasos_testkit::script::{Lost, Script, calls, cut, fails, nothing, text, told};
 use petasos_testkit::words::terms;
 
@@ -66,5 +68,61 @@ fn without_any_one_line_a_turn_that_can_go_on_does() {
             let ran = script.go_on_with(Limits { steps: Some(9), ..Limits::default() }).run();
             assert!(ran.status.is_some(), "{name}");
         }
+    }
+}
+
+#[test]
+fn without_any_one_line_the_leaf_can_go_back() {
+    for (name, log) in damaged_logs() {
+        println!("{name}");
+        let script = script(log);
+        let Some((first, _)) = script.session().transcript().items().first().copied() else { continue };
+        if script.session().transcript().is_place(first) {
+            script.input(petasos_core::turn::Input::GoTo(first)).run();
+        }
+    }
+}
+
+#[test]
+fn what_was_answered_is_not_answered_again_because_a_line_is_damaged() {
+    let script = Script::new(terms(9)).replies([text("one"), text("two"), text("three")]);
+    let script = script.say("first").run().script;
+    let log = script.log().to_vec();
+    for gap in 3..log.len() {
+        let damaged = script.clone().kill_and_damage(Seq(gap as u64));
+        let ran = damaged.say("second").run();
+        let kind = log[gap].body.kind();
+        assert_eq!(ran.told.iter().filter(|line| *line == "said: first").count(), 1, "without {kind}");
+        assert_eq!(ran.told.last().map(String::as_str), Some("reply: two"), "without {kind}");
+    }
+}
+
+/// How many lines of the transcript the damage of one line of the log costs.
+#[test]
+fn a_damaged_line_costs_at_most_its_own_message() {
+    let mut costs = Vec::new();
+    for (which, log) in logs().into_iter().enumerate() {
+        let whole = told(&Session::fold(&log, terms(9)));
+        for gap in 2..log.len() {
+            let mut damaged = log.clone();
+            let entry = damaged.remove(gap);
+            let left = told(&Session::fold(&damaged, terms(9)));
+            let owes = usize::from(matches!(entry.body.kind(), "said" | "note" | "reply" | "tool_result"));
+            let lost = whole.iter().filter(|line| !left.contains(line)).count();
+            if lost > owes {
+                costs.push(format!("log {which} without {} {}: {left:?}", entry.body.kind(), entry.seq));
+            }
+        }
+    }
+    assert!(costs.is_empty(), "{costs:#?}");
+}
+
+#[test]
+fn without_any_one_line_something_new_can_be_said() {
+    for (name, log) in damaged_logs() {
+        println!("{name}");
+        let ran = script(log).say("something else").run();
+        assert_eq!(ran.status, Some(StopReason::Completed), "{name}");
+        assert!(ran.sent.last().unwrap().told.contains(&"said: something else".to_owned()), "{name}");
     }
 }

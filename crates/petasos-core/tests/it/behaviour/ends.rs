@@ -134,3 +134,18 @@ fn a_raised_time_limit_counts_while_the_turn_runs() {
     check(&ran, StopReason::TimedOut, &["said: do it", "reply: write=unknown"]);
     assert_eq!(ran.session.account().worked, Span::seconds(12));
 }
+
+#[test]
+fn a_turn_that_follows_another_has_a_timer_of_its_own() {
+    let limits = Limits { time: Some(Span::seconds(5)), ..Limits::default() };
+    let script = Script::new(Terms { limits, ..terms(3) }).replies([text("done"), text("that too")]);
+    let script = script.say("do it").follow_up("then that");
+    let is_finish =
+        |effect: &petasos_core::turn::Effect| matches!(effect, petasos_core::turn::Effect::Finish(_));
+    let ran = script.run();
+    let first_end = ran.effects.iter().position(is_finish).unwrap();
+    let timers = ran.effects[first_end..]
+        .iter()
+        .filter(|effect| matches!(effect, petasos_core::turn::Effect::WakeAt(_)));
+    assert_eq!(timers.count(), 1);
+}

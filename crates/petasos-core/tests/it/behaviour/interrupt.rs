@@ -225,3 +225,19 @@ fn l12_a_tool_that_ended_well_while_it_was_told_to_stop_ended_well() {
     let ran = script.input(Input::ToolEnded { call, output }).run();
     check(&ran, StopReason::Interrupted, &["said: do it", "reply: write=ok"]);
 }
+
+#[test]
+fn l12_an_end_after_the_grace_is_late_in_any_later_turn_too() {
+    let script = running("write").deaf("write").interrupt().run().script;
+    let mut script = script.replies([calls(["read", "keyed"]), text("done")]).say("something else");
+    loop {
+        let call = "6.0".parse().unwrap();
+        let output = petasos_testkit::words::output(petasos_core::tool::Outcome::Ok, "late");
+        let mut copy = script.session().clone();
+        let handled = copy.handle(script.now(), Input::ToolEnded { call, output });
+        assert_eq!((handled, &copy), (Ok(Handled::Stale), script.session()));
+        if script.step().is_none() {
+            break;
+        }
+    }
+}

@@ -169,3 +169,10 @@ fn a_reply_that_was_refused_runs_none_of_its_calls() {
     let ran = Script::new(terms(9)).replies([reply]).say("do it").run();
     check(&ran, StopReason::Refused, &["said: do it", "reply: no write=never_began"]);
 }
+
+#[test]
+fn i9_an_endless_reply_of_calls_ends_at_its_cap() {
+    let form = petasos_core::entry::CallForm::Native;
+    check_ends(&Delta::Call { wire_id: None, name: "read".into(), form });
+    check_ends(&Delta::Call { wire_id: Some("x".into()), name: "".into(), form });
+}

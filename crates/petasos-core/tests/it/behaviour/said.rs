@@ -251,3 +251,11 @@ fn nothing_is_no_message() {
         assert_eq!(*script.session(), before);
     }
 }
+
+#[test]
+fn what_was_said_first_is_told_first() {
+    let ran = at_the_first_reply().steer("and this").interrupt().run();
+    let ran = ran.script.say("something else").run();
+    let place = |wanted: &str| ran.told.iter().position(|line| line == wanted);
+    assert!(place("said: and this") < place("said: something else"), "{:#?}", ran.told);
+}

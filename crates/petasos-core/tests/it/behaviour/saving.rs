@@ -101,3 +101,14 @@ fn a_log_that_fails_while_what_runs_was_told_to_stop_ends_the_turn_as_not_saved(
     let ran = script.interrupt().disk_fails().run();
     assert_eq!(ran.ends(), [StopReason::NotSaved]);
 }
+
+#[test]
+fn an_end_that_comes_after_the_log_failed_is_late() {
+    let script = Script::new(terms(9)).replies([calls(["write"])]).deaf("write").say("do it");
+    let script = script.until_it_wants(|effect| matches!(effect, Effect::RunTool(_)));
+    let mut script = script.disk_fails().run().script;
+    let output = petasos_testkit::words::output(petasos_core::tool::Outcome::Ok, "late");
+    let before = script.session().clone();
+    let handled = script.feed(Input::ToolEnded { call: "6.0".parse().unwrap(), output });
+    assert_eq!((handled, script.session()), (Ok(petasos_core::error::Handled::Stale), &before));
+}
