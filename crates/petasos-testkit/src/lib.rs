@@ -15,6 +15,8 @@
 
 pub mod findings;
 pub mod format_page;
+pub mod model;
+pub mod random;
 pub mod script;
 pub mod unsynced;
 pub mod walk;

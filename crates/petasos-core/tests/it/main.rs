@@ -13,4 +13,5 @@
 )]
 
 mod behaviour;
+mod random;
 mod walk;
