@@ -1,6 +1,6 @@
 //! The walk: every state that a menu can lead to, each invariant looked at in each.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::fmt;
 use std::time::Instant;
 
@@ -58,9 +58,10 @@ pub fn walk(menu: &Menu, terms: &Terms, most: usize, until: Until) -> Walked {
     first.begin(&mut findings);
     let mut seen = HashSet::from([first.fingerprint()]);
     let mut way = vec![Step { from: 0, which: 0 }];
-    let mut open = vec![(first, 0)];
+    // Nearest first: a story is as short as can be, and a fault without end stays shallow.
+    let mut open = VecDeque::from([(first, 0)]);
     let (mut moves, mut crashes, mut ends) = (0, 0, BTreeMap::<String, usize>::new());
-    while let Some((state, at)) = open.pop() {
+    while let Some((state, at)) = open.pop_front() {
         state.check_wrong_inputs(&mut findings);
         if state.is_over() {
             let ended = state.session.turn().and_then(|turn| turn.told().ended);
@@ -77,7 +78,7 @@ pub fn walk(menu: &Menu, terms: &Terms, most: usize, until: Until) -> Walked {
             next.make(&what, &mut findings);
             if seen.insert(next.fingerprint()) {
                 way.push(step);
-                open.push((next, way.len() - 1));
+                open.push_back((next, way.len() - 1));
             } else if !findings.is_empty() && until == Until::FirstFinding {
                 way.push(step);
             }
