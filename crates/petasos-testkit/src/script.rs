@@ -19,6 +19,7 @@ pub use ran::{Ran, Sent, told};
 pub use saying::{Saying, calls, cut, fails, nothing, refusal, text};
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::LazyLock;
 
 use petasos_core::approval::{Answer, Prepared, Proposal};
 use petasos_core::budget::{Ledger, Limits};
@@ -33,6 +34,7 @@ use petasos_core::tool::Outcome;
 use petasos_core::turn::{Effect, Input};
 use petasos_core::usage::Account;
 
+use crate::format_page::FormatPage;
 use crate::words::{output, say};
 
 /// A session on its way through a script.
@@ -353,7 +355,19 @@ impl Script {
                 self.session
             );
         }
+        self.check_against_the_page();
         Ran::of(self)
+    }
+
+    /// Everything that stands in the log stands on the page that tells its format.
+    fn check_against_the_page(&self) {
+        static PAGE: LazyLock<FormatPage> =
+            LazyLock::new(|| FormatPage::parse(include_str!("../../../docs/format/session.md")));
+        for entry in &self.log {
+            let line = format!("{}}}", entry.open_line().unwrap());
+            let complaint = PAGE.complaint(&line);
+            assert_eq!(complaint, None, "docs/format/session.md does not tell {line}");
+        }
     }
 
     /// The next event, if one comes by itself.

@@ -48,6 +48,8 @@ pub struct World {
     asked: BTreeMap<CallId, Digest>,
     running: BTreeMap<CallId, Claims>,
     stopping: BTreeMap<CallId, Claims>,
+    /// When a tool was last told to stop.
+    told_to_stop: Time,
     timer: Option<Time>,
     ledger: Ledger,
     /// Calls that policy or a person allowed, as they were shown.
@@ -122,6 +124,7 @@ impl State {
             asked: BTreeMap::new(),
             running: BTreeMap::new(),
             stopping: BTreeMap::new(),
+            told_to_stop: Time(0),
             timer: None,
             ledger: Ledger::new(terms.limits.clone(), petasos_core::usage::Account::default()),
             allowed: BTreeSet::new(),

@@ -12,7 +12,7 @@ use petasos_core::request::{Break, Purpose};
 use petasos_core::session::Session;
 use petasos_core::stop::StopReason;
 use petasos_core::transcript::{ClosedStep, Item};
-use petasos_core::turn::{CONTINUATIONS, Effect, NUDGES, TRIES, made_calls};
+use petasos_core::turn::{CONTINUATIONS, Effect, GRACE, NUDGES, TRIES, made_calls};
 use petasos_core::usage::Account;
 
 use crate::findings::{Findings, Invariant};
@@ -81,6 +81,7 @@ impl World {
                 findings.check(was_there, Invariant::I11, || format!("stops {call}, which does not run"));
                 if let Some(claims) = claims {
                     self.stopping.insert(call, claims);
+                    self.told_to_stop = self.now;
                 }
             }
             Effect::BuildHead => {
@@ -159,7 +160,7 @@ impl World {
         findings.check(is_written, Invariant::I7, || "finished, and its end is not on disk".to_owned());
         let is_idle = self.model.is_none() && self.running.is_empty() && self.asked.is_empty();
         findings.check(is_idle, Invariant::I4, || "something is left running".to_owned());
-        let is_past_grace = self.stopping.is_empty() || self.timer.is_none();
+        let is_past_grace = self.stopping.is_empty() || self.now >= self.told_to_stop.after(GRACE);
         findings.check(is_past_grace, Invariant::I4, || "did not wait for what it stopped".to_owned());
         findings.check(self.ledger.held().is_empty(), Invariant::I11, || {
             "a reservation was not settled".to_owned()
