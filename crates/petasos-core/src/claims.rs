@@ -101,6 +101,7 @@ impl Place {
 
 /// True if `path` is `folder` or lies in it; by whole parts, so `srv/a` does not hold `srv/a-evil`.
 fn holds(folder: &str, path: &str) -> bool {
+    let folder = folder.strip_suffix('/').unwrap_or(folder);
     folder.is_empty()
         || path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

@@ -117,6 +117,9 @@ impl NoRun<'_> {
             }
             Self::Probed(_) => ("the outcome is unknown", "looking after a restart did not tell", look),
         };
+        // The cause may be a person's words; cut here, what the model reads is still JSON.
+        let cause = Bounded::new(cause, Cap::REASON, "the log has it all");
+        let cause = cause.text();
         let text = Bounded::new(&Trouble { error, cause, hint }.json(), Cap::RESULT, "the rest is not kept");
         ToolOutput::made_up(self.outcome(), text)
     }

@@ -80,9 +80,6 @@ impl Session {
     /// # Errors
     /// [`Rejected`] if the input does not fit; nothing has changed then.
     pub fn handle(&mut self, now: Time, input: Input) -> Result<Handled, Rejected> {
-        if self.saving == Saving::Failed && !self.is_running() {
-            return crate::turn::late::at_rest(&input).map_err(|_| Rejected::NotSaved);
-        }
         let before = self.journal.now;
         self.journal.now = now;
         let was_running = self.is_running();
@@ -99,6 +96,15 @@ impl Session {
 
     fn dispatch(&mut self, input: Input) -> Result<Handled, Rejected> {
         match input {
+            Input::Say(_) | Input::Continue { .. } | Input::Set(_) | Input::GoTo(_)
+                if self.saving == Saving::Failed =>
+            {
+                Err(Rejected::NotSaved)
+            }
+            // Several appends may be out when one fails; what is said of the others is late.
+            Input::Appended { .. } | Input::AppendFailed(_) if self.saving == Saving::Failed => {
+                Ok(Handled::Stale)
+            }
             Input::Say(said) => self.say(said),
             Input::Continue { add } => self.go_on(&add),
             Input::Set(setting) => {
@@ -140,6 +146,9 @@ impl Session {
     }
 
     fn hand_to_turn(&mut self, input: Input) -> Result<Handled, Rejected> {
+        if self.saving == Saving::Failed && !self.is_running() {
+            return crate::turn::late::at_rest(&input).map_err(|_| Rejected::NotSaved);
+        }
         match &mut self.turn {
             Some(turn) => turn.handle(&mut self.journal, input),
             None => crate::turn::late::at_rest(&input),
@@ -176,6 +185,7 @@ impl Session {
 
     fn continue_with_queue(&mut self, add: &Limits) -> Result<Handled, Rejected> {
         let Some((&said, _)) = self.queue.first_key_value() else { return Err(Rejected::NothingToContinue) };
+        self.supersede();
         self.begin_turn(said, add);
         Ok(Handled::Taken)
     }
@@ -243,6 +253,7 @@ impl Session {
     fn supersede(&mut self) {
         let Some(turn) = &mut self.turn else { return };
         let ended = turn.told().ended;
+        let worked = turn.told().account.worked;
         turn.lose_request(&mut self.journal);
         let mut pen = turn.pen(&mut self.journal);
         let open = pen.told.step.reply.clone();
@@ -252,7 +263,7 @@ impl Session {
             }
         }
         if pen.told.ended.is_none() {
-            turn.close(&mut self.journal, StopReason::Interrupted);
+            turn.close(&mut self.journal, StopReason::Interrupted, worked);
         }
         self.absorb();
     }

@@ -7,12 +7,12 @@
 //!
 //! | phase | input | what happens | then |
 //! |---|---|---|---|
-//! | any at work | `Interrupt`, time used up | cancel, stop, settle what is open | `Stopping` or `Ending` |
-//! | any at work | `AppendFailed` | stop what runs, write nothing more | `Stopping` or `Done` |
+//! | any at work | `Interrupt`, time used up | cancel, stop, settle what is open | `Stopping`, `Ending` |
+//! | any at work | `AppendFailed` | stop what runs, write nothing more | `Stopping`, `Done` |
 //! | `Opening` | `HeadBuilt` | write `head` | *next* |
-//! | `Measuring` | `Measured` | too long: end | `Reserving` |
-//! | `Reserving` | `Reserved` | write `request`, synced | `Recording` |
-//! | `Reserving` | `Refused` | write the closing note | *next* |
+//! | `Measuring` | `Measured` | | `Reserving`; too long: `Ending` |
+//! | `Reserving` | `Reserved` | write `request`, synced; if stopped meanwhile give it back | `Recording`, `Ending` |
+//! | `Reserving` | `Refused` | write the closing note; of a closing call, end | *next*, `Ending` |
 //! | `Recording` | `Appended` | call the model | `AwaitingModel` |
 //! | `AwaitingModel` | `Delta` | take it in, keep what was seen | stays |
 //! | `AwaitingModel` | `ReplyEnded` | write `reply`, settle the budget | *next* |
@@ -114,24 +114,6 @@ impl Turn {
         Pen { told: &mut self.told, journal }
     }
 
-    /// Begins a run from what the entries told: whatever was under way when they end is over.
-    pub(crate) fn run(&mut self, journal: &mut Journal) {
-        self.lose_request(journal);
-        self.next(journal, Entering::Anew);
-        self.set_timer(journal);
-    }
-
-    /// Goes on in the middle of a run whose work is still under way.
-    pub(crate) fn rejoin(&mut self, journal: &mut Journal) {
-        if let Some(request) = &self.told.step.request {
-            let reply = PartialReply::new(journal.now, &request.partial);
-            self.phase = Phase::AwaitingModel { request: request.id, reply };
-        } else {
-            self.next(journal, Entering::InPlace);
-        }
-        self.set_timer(journal);
-    }
-
     /// Takes in what happened: the table above.
     pub(crate) fn handle(&mut self, journal: &mut Journal, input: Input) -> Result<Handled, Rejected> {
         if !self.is_running() {
@@ -183,7 +165,8 @@ impl Turn {
             (Phase::Reserving { draft, measured, stopped: None }, Input::Reserved(reservation)) => {
                 model::reserved(&mut pen, draft, measured, &reservation)
             }
-            (Phase::Reserving { stopped: Some(why), .. }, Input::Reserved(reservation)) => {
+            (Phase::Reserving { draft, measured, stopped: Some(why) }, Input::Reserved(reservation)) => {
+                model::is_what_was_asked(draft, measured, &reservation)?;
                 model::release(&mut pen, reservation, *why)
             }
             (Phase::Reserving { draft, stopped: None, .. }, Input::Refused(limit)) => {

@@ -64,6 +64,8 @@ pub struct World {
     said: BTreeMap<CallId, Outcome>,
     /// Called off: answers to these may come and are late.
     stopped: bool,
+    /// Nobody is there any more in this run.
+    gone: bool,
     finished: bool,
     /// A failed append: nothing may be written any more.
     broken: bool,
@@ -133,6 +135,7 @@ impl State {
             keyed: BTreeSet::new(),
             said: BTreeMap::new(),
             stopped: false,
+            gone: false,
             finished: false,
             broken: false,
             left: menu.left,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::entry::{Body, Cause, Decision, Entry, Said, ToolResult, TurnStart};
+use crate::entry::{Body, Cause, Decision, Entry, Lifetime, Said, ToolResult, TurnStart};
 use crate::id::Seq;
 use crate::note::NoRun;
 use crate::session::{Saving, Session, Terms};
@@ -71,9 +71,13 @@ impl Session {
             Body::Request(request) => self.steers_enter(request.upto),
             Body::Reply(_) | Body::ToolResult(_) => {}
             Body::Decision(decision) => self.keep_grant(decision),
+            Body::Setting(setting) if setting.value.is_none() => {
+                self.settings.remove(&setting.key);
+            }
             Body::Setting(setting) => {
                 self.settings.insert(setting.key.clone(), setting.clone());
             }
+            Body::TurnEnd(_) => self.settings.retain(|_, setting| setting.lifetime == Lifetime::Session),
             Body::Leaf(leaf) => {
                 self.transcript.go_to(leaf.to);
                 self.retire_turn();
@@ -83,7 +87,6 @@ impl Session {
             | Body::RequestEnd(_)
             | Body::Call(_)
             | Body::ToolStart(_)
-            | Body::TurnEnd(_)
             | Body::Unknown(_) => {}
         }
         if let Some(step) = closed {

@@ -26,6 +26,6 @@ pub(crate) fn used(purpose: Option<Purpose>, charge: &Charge, micro_usd: Option<
 pub(crate) fn charge(usage: Option<Usage>, micro_usd: Option<u64>, worst: &Worst) -> (Charge, Option<u64>) {
     match usage {
         Some(usage) => (Charge::Reported(usage), micro_usd),
-        None => (Charge::Reserved(worst.tokens), worst.micro_usd),
+        None => (Charge::Reserved(worst.tokens), micro_usd.or(worst.micro_usd)),
     }
 }

@@ -11,6 +11,7 @@ use crate::error::{Handled, Rejected};
 use crate::id::CallId;
 use crate::note::{NoRun, summary_by_rule};
 use crate::stop::StopReason;
+use crate::time::Span;
 use crate::tool::ToolOutput;
 use crate::turn::charge::{charge, used};
 use crate::turn::journal::Journal;
@@ -78,9 +79,10 @@ impl Turn {
     }
 
     /// Closes a turn that an earlier run left without its end. No run is under way, so none finishes.
-    pub(crate) fn close(&mut self, journal: &mut Journal, reason: StopReason) {
+    /// What it worked is told: the time since then is nobody's work.
+    pub(crate) fn close(&mut self, journal: &mut Journal, reason: StopReason, worked: Span) {
         let mut pen = self.pen(journal);
-        let end = turn_end(&pen, reason);
+        let end = TurnEnd { worked, ..turn_end(&pen, reason) };
         pen.write(end);
     }
 }

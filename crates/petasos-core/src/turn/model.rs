@@ -62,6 +62,7 @@ pub(crate) fn reserved(
     measured: &Measured,
     reservation: &Reservation,
 ) -> Result<Flow, Rejected> {
+    is_what_was_asked(draft, measured, reservation)?;
     let draft = draft.clone();
     let measured = measured.clone();
     let request = pen.write(Request {
@@ -82,6 +83,16 @@ pub(crate) fn reserved(
         breaks: draft.breaks,
     });
     Ok(Flow::to(Phase::Recording { request: RequestId(request) }))
+}
+
+/// What is held must be what was asked for, or it would be settled as something else.
+pub(crate) fn is_what_was_asked(
+    draft: &Draft,
+    measured: &Measured,
+    reservation: &Reservation,
+) -> Result<(), Rejected> {
+    let asked = Worst { purpose: draft.purpose, ..measured.worst };
+    if reservation.worst == asked { Ok(()) } else { Err(Rejected::NotAsked) }
 }
 
 /// `Reserved` after somebody stopped the turn: given back unused.
@@ -150,7 +161,11 @@ pub(crate) fn reply_ended(
         return Ok(Flow::Stale);
     }
     if matches!(end.finish, FinishReason::Other(_)) && !reply.says_something() {
-        let failure = Failure { usage: end.usage, ..unreadable("the stream ended without an answer") };
+        let failure = Failure {
+            usage: end.usage,
+            micro_usd: end.micro_usd,
+            ..unreadable("the stream ended without an answer")
+        };
         return failed(pen, named, &failure, Permille(0));
     }
     write_reply(pen, named.0, std::mem::take(reply), end);

@@ -1,13 +1,35 @@
-//! *Next* of the table: what the entries say is to be done now, begun.
+//! *Next* of the table: what the entries say is to be done now, begun; and how a run begins with it.
 
 use crate::note::{self, NoRun};
+use crate::stop::StopReason;
 use crate::turn::journal::Journal;
 use crate::turn::pen::Pen;
 use crate::turn::slots::{Entering, Slots};
 use crate::turn::told::Move;
-use crate::turn::{Phase, Turn, end, model};
+use crate::turn::{PartialReply, Phase, Turn, end, model};
 
 impl Turn {
+    /// Begins a run from what the entries told: whatever was under way when they end is over.
+    pub(crate) fn run(&mut self, journal: &mut Journal) {
+        self.lose_request(journal);
+        self.next(journal, Entering::Anew);
+        if self.is_out_of_time(journal.now) {
+            self.stop(journal, StopReason::TimedOut);
+        }
+        self.set_timer(journal);
+    }
+
+    /// Goes on in the middle of a run whose work is still under way.
+    pub(crate) fn rejoin(&mut self, journal: &mut Journal) {
+        if let Some(request) = &self.told.step.request {
+            let reply = PartialReply::new(journal.now, &request.partial);
+            self.phase = Phase::AwaitingModel { request: request.id, reply };
+        } else {
+            self.next(journal, Entering::InPlace);
+        }
+        self.set_timer(journal);
+    }
+
     /// Does what the entries say is next, until something must be waited for.
     pub(super) fn next(&mut self, journal: &mut Journal, entering: Entering) {
         let steered = !journal.view.steers.is_empty();

@@ -69,6 +69,7 @@ impl PartialReply {
                 if let Some(Growing::Text(last)) = self.blocks.last_mut() {
                     last.push_str(&text);
                 } else {
+                    self.size += BLOCK;
                     self.blocks.push(Growing::Text(text.to_string()));
                 }
             }
@@ -77,6 +78,7 @@ impl PartialReply {
                 if let Some(Growing::Reasoning(last)) = self.blocks.last_mut() {
                     last.push_str(&text);
                 } else {
+                    self.size += BLOCK;
                     self.blocks.push(Growing::Reasoning(text.to_string()));
                 }
             }
@@ -122,10 +124,11 @@ impl PartialReply {
         if waiting == 0 || !is_due {
             return None;
         }
-        let piece: String = self.unsaved.chars().take(PARTIAL_SIZE).collect();
-        self.unsaved = self.unsaved.chars().skip(PARTIAL_SIZE).collect();
+        let cut = self.unsaved.char_indices().nth(PARTIAL_SIZE).map_or(self.unsaved.len(), |(at, _)| at);
+        let rest = self.unsaved.split_off(cut);
+        let piece = std::mem::replace(&mut self.unsaved, rest);
         let from = self.saved;
-        self.saved += piece.chars().count() as u64;
+        self.saved += waiting.min(PARTIAL_SIZE) as u64;
         self.saved_at = now;
         Some((from, piece.into()))
     }

@@ -60,13 +60,15 @@ pub(crate) enum Entering {
 pub struct Slots {
     reply: Seq,
     slots: Vec<Slot>,
+    /// Whether somebody is there for the questions that still come.
+    attended: Attended,
 }
 
 impl Slots {
     /// A slot for each call of the open reply, by what the entries tell of it.
     pub(crate) fn enter(pen: &mut Pen<'_>, entering: Entering) -> Self {
         let Some(open) = pen.told.step.reply.clone() else {
-            return Self { reply: Seq(0), slots: Vec::new() };
+            return Self { reply: Seq(0), slots: Vec::new(), attended: Attended::Here };
         };
         let mut slots = Vec::with_capacity(open.calls.len());
         for (place, told) in open.calls.iter().enumerate() {
@@ -85,7 +87,7 @@ impl Slots {
             };
             slots.push(slot);
         }
-        Self { reply: open.seq, slots }
+        Self { reply: open.seq, slots, attended: Attended::Here }
     }
 
     fn at(&mut self, call: CallId) -> Result<&mut Slot, Rejected> {
@@ -110,6 +112,7 @@ impl Slots {
         call: CallId,
         prepared: Prepared,
     ) -> Result<Handled, Rejected> {
+        let attended = self.attended;
         let slot = self.at(call)?;
         match slot {
             Slot::Preparing => {}
@@ -125,7 +128,7 @@ impl Slots {
             return Err(Rejected::OtherCall(call));
         }
         write_call(pen, &prepared);
-        *slot = follow(pen, call, prepared);
+        *slot = follow(pen, call, prepared, attended);
         Ok(Handled::Taken)
     }
 
@@ -139,7 +142,8 @@ impl Slots {
     ) -> Result<Handled, Rejected> {
         let slot = self.at(call)?;
         let Slot::Asking(asked, Attended::Here) = slot else {
-            return if *slot == Slot::Settled { Ok(Handled::Stale) } else { Err(Rejected::OtherCall(call)) };
+            let is_late = matches!(slot, Slot::Settled | Slot::Asking(_, Attended::Parked));
+            return if is_late { Ok(Handled::Stale) } else { Err(Rejected::OtherCall(call)) };
         };
         if asked.proposal().shown != shown {
             return Err(Rejected::OtherShown(call));
@@ -219,9 +223,9 @@ impl Slots {
         }
     }
 
-    /// `Park`: nobody is there any more; questions wait for a later run.
+    /// `Park`: nobody is there any more; questions wait for a later run, those still to come as well.
     pub(crate) fn park(&mut self, pen: &mut Pen<'_>) -> Result<Handled, Rejected> {
-        let mut was_here = false;
+        let mut was_here = self.attended == Attended::Here && self.slots.contains(&Slot::Preparing);
         let ids = self.ids();
         for (slot, call) in self.slots.iter_mut().zip(ids) {
             if let Slot::Asking(_, attended @ Attended::Here) = slot {
@@ -229,6 +233,9 @@ impl Slots {
                 pen.ask(Effect::Unask(call));
                 was_here = true;
             }
+        }
+        if was_here {
+            self.attended = Attended::Parked;
         }
         if was_here { Ok(Handled::Taken) } else { Err(Rejected::NotAsked) }
     }

@@ -104,7 +104,9 @@ impl OpenCall {
 
 impl OpenReply {
     pub(crate) fn new(seq: Seq, purpose: Purpose, reply: Arc<Reply>) -> Self {
-        let calls = vec![OpenCall::default(); made_calls(&reply).count()];
+        // A reply of ours never comes near this; a log from elsewhere may hold anything.
+        let count = made_calls(&reply).take(usize::from(u16::MAX)).count();
+        let calls = vec![OpenCall::default(); count];
         Self { seq, purpose, reply, calls }
     }
 

@@ -158,7 +158,10 @@ impl Told {
                 self.with_call(start.call, |open| open.start = Some(Arc::new(start.clone())));
             }
             Body::ToolResult(result) => return self.settled(seq, result),
-            Body::TurnEnd(end) if end.turn == self.id => self.over(end.reason),
+            Body::TurnEnd(end) if end.turn == self.id => {
+                self.account.worked = end.worked;
+                self.over(end.reason);
+            }
             Body::TurnStart(_)
             | Body::SessionStart(_)
             | Body::Open(_)
@@ -463,10 +466,11 @@ fn is_work(body: &Body) -> bool {
         | Body::Decision(_)
         | Body::ToolStart(_)
         | Body::ToolResult(_)
-        | Body::Head(_)
-        | Body::LimitAdded(_)
-        | Body::TurnEnd(_) => true,
-        Body::TurnStart(_)
+        | Body::Head(_) => true,
+        // These come from a person as often as from a turn at work, or tell the time themselves.
+        Body::LimitAdded(_)
+        | Body::TurnEnd(_)
+        | Body::TurnStart(_)
         | Body::SessionStart(_)
         | Body::Open(_)
         | Body::Said(_)

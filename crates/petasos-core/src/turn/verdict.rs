@@ -65,11 +65,11 @@ pub(crate) fn write_call(pen: &mut Pen<'_>, prepared: &Prepared) {
 }
 
 /// Follows a verdict.
-pub(crate) fn follow(pen: &mut Pen<'_>, call: CallId, prepared: Prepared) -> Slot {
+pub(crate) fn follow(pen: &mut Pen<'_>, call: CallId, prepared: Prepared, attended: Attended) -> Slot {
     let has_begun = pen.told.step.call(call).is_some_and(|told| told.start.is_some());
     match prepared.verdict {
         Verdict::Allow(approved) => Slot::Ready(approved),
-        Verdict::Ask(asked) => ask(pen, asked, has_begun),
+        Verdict::Ask(asked) => ask(pen, asked, has_begun, attended),
         // It began before the process ended, so nobody may say that it was refused (I3).
         Verdict::Deny { .. } | Verdict::Invalid(_) if has_begun => settle(pen, call, NoRun::ProcessEnded),
         Verdict::Deny { .. } => settle(pen, call, NoRun::Forbidden { rule: &prepared.rule }),
@@ -87,7 +87,7 @@ fn settle(pen: &mut Pen<'_>, call: CallId, why: NoRun<'_>) -> Slot {
 
 /// Asks, unless the log holds an answer to just this: a yes is for what was shown, so what looks
 /// otherwise today is asked again.
-fn ask(pen: &mut Pen<'_>, asked: Asked, has_begun: bool) -> Slot {
+fn ask(pen: &mut Pen<'_>, asked: Asked, has_begun: bool, attended: Attended) -> Slot {
     let Proposal { call, shown, .. } = *asked.proposal();
     let decision = pen.told.step.call(call).and_then(|told| told.decision.clone());
     if let Some(decision) = decision.filter(|decision| decision.shown == shown) {
@@ -97,6 +97,7 @@ fn ask(pen: &mut Pen<'_>, asked: Asked, has_begun: bool) -> Slot {
         return settle(pen, call, NoRun::ProcessEnded);
     }
     match pen.told.mode.on_ask {
+        OnAsk::Ask if attended == Attended::Parked => Slot::Asking(asked, Attended::Parked),
         OnAsk::Ask => {
             pen.ask(Effect::Ask { call, shown });
             Slot::Asking(asked, Attended::Here)

@@ -25,6 +25,7 @@ impl World {
         if follows {
             self.finished = false;
             self.stopped = false;
+            self.gone = false;
         }
         findings.check(!self.finished, Invariant::I4, || format!("after Finish: {effect:?}"));
         match effect {

@@ -32,7 +32,7 @@ impl State {
         (world.model, &world.preparing, &world.probing, &world.asked).hash(hasher);
         (&world.running, &world.stopping, world.timer, world.ledger.held()).hash(hasher);
         (&world.allowed, &world.began, &world.never_again, &world.keyed, &world.said).hash(hasher);
-        (world.stopped, world.finished, world.broken, world.left).hash(hasher);
+        (world.stopped, world.gone, world.finished, world.broken, world.left).hash(hasher);
         world.requests.values().for_each(|(head, target, _)| (head, target).hash(hasher));
     }
 }

@@ -225,6 +225,10 @@ impl World {
                 tell(Input::Decide { call, answer, shown });
             }
         }
+        let may_leave = menu.decisions.contains(&Deciding::Park) && !self.gone;
+        if may_leave && self.asked.is_empty() && !self.preparing.is_empty() {
+            tell(Input::Park);
+        }
         if self.timer.is_some() {
             tell(Input::Woke);
         }
@@ -317,6 +321,7 @@ impl World {
                 self.stopped |= *answer == Answer::NoAndStop;
             }
             Input::Interrupt => self.stopped = true,
+            Input::Park => self.gone = true,
             _ => {}
         }
     }

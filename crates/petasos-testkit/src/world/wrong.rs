@@ -68,7 +68,7 @@ impl State {
         if !world.building {
             wrong.push(Input::HeadBuilt(head()));
         }
-        if world.asked.is_empty() {
+        if world.asked.is_empty() && world.preparing.is_empty() {
             wrong.push(Input::Park);
         }
         if self.session.is_running() {

@@ -107,7 +107,6 @@ fn a_deadline_at_any_event_stops_the_turn_and_nothing_begins() {
 fn a_person_who_leaves_at_any_event_keeps_nothing_from_ending() {
     for (at, moment) in moments(job(terms(4))).into_iter().enumerate() {
         let mut script = moment;
-        let asks = script.effects().iter().filter(|effect| matches!(effect, Effect::Ask { .. })).count();
         let before = script.session().clone();
         let handled = script.feed(Input::Park);
         if handled.is_err() {
@@ -116,7 +115,7 @@ fn a_person_who_leaves_at_any_event_keeps_nothing_from_ending() {
         }
         let ran = script.run();
         let parked = [StopReason::AwaitingApproval, StopReason::AwaitingAnswer];
-        assert!(asks > 0 && parked.contains(&ran.status.unwrap()), "event {at}: {:?}", ran.status);
+        assert!(parked.contains(&ran.status.unwrap()), "event {at}: {:?}", ran.status);
         let ran = with_more(ran.script).go_on().run();
         check_calls(&ran, &format!("event {at}"));
     }
