@@ -3,7 +3,6 @@
 use petasos_core::approval::{Answer, Scope};
 use petasos_core::budget::Limits;
 use petasos_core::entry::Entry;
-use petasos_core::id::Seq;
 use petasos_core::session::Session;
 use petasos_core::stop::StopReason;
 use petasos_testkit::script::{Lost, Script, calls, cut, fails, nothing, text, told};
