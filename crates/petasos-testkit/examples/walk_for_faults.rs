@@ -15,21 +15,27 @@
 
 use std::sync::Mutex;
 
+use petasos_core::session::Terms;
 use petasos_testkit::walk::{Until, Walked, walk};
 use petasos_testkit::walks::{MOST, all};
+use petasos_testkit::world::Menu;
+
+/// Walks one world after the other until none is left.
+fn walk_what_is_left(worlds: &Mutex<Vec<(Menu, Terms)>>, walks: &Mutex<Vec<Walked>>) {
+    loop {
+        let next = worlds.lock().unwrap().pop();
+        let Some((menu, terms)) = next else { return };
+        let walked = walk(&menu, &terms, MOST, Until::End);
+        walks.lock().unwrap().push(walked);
+    }
+}
 
 fn main() {
     let worlds = Mutex::new(Vec::from(all()));
     let walks: Mutex<Vec<Walked>> = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(|| {
-                loop {
-                    let Some((menu, terms)) = worlds.lock().unwrap().pop() else { break };
-                    let walked = walk(&menu, &terms, MOST, Until::End);
-                    walks.lock().unwrap().push(walked);
-                }
-            });
+            scope.spawn(|| walk_what_is_left(&worlds, &walks));
         }
     });
     let walks = walks.into_inner().unwrap();
