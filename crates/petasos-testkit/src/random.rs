@@ -17,11 +17,12 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use petasos_core::approval::{Proposal, Verdict, Wants};
 use petasos_core::budget::{Ledger, Worst};
 use petasos_core::claims::Claims;
-use petasos_core::entry::{Entry, Open, Origin, SessionStart};
+use petasos_core::entry::{Body, Entry, Open, Origin, SessionStart, Unknown};
 use petasos_core::error::{Handled, Rejected};
 use petasos_core::id::{CallId, Digest, Epoch, RequestId, Seq};
 use petasos_core::request::{Draft, Purpose};
 use petasos_core::session::{Session, Terms};
+use petasos_core::text::Json;
 use petasos_core::time::Time;
 use petasos_core::turn::{Delta, Input};
 use petasos_core::usage::Account;
@@ -39,11 +40,14 @@ const MOST_INPUTS: u32 = 6_000;
 /// `false` here.
 pub(crate) mod mended {
     /// What is said, set or added while the turn stops for a failed append is refused.
-    pub(crate) const SAYING_WHILE_THE_DISK_FAILS: bool = false;
+    pub(crate) const SAYING_WHILE_THE_DISK_FAILS: bool = true;
     /// Limits that are raised while a closing call is drafted or under way let the turn go on.
     pub(crate) const RAISING_WHILE_CLOSING: bool = true;
     /// Time that is added to a running turn sets its timer at once, not with the next late answer.
     pub(crate) const RAISING_TIME: bool = false;
+    /// The time between a crash and what closes the turn that it left, where a second crash loses the
+    /// `turn_end` of that, does not count as time at work.
+    pub(crate) const IDLE_TIME_IS_NO_WORK: bool = false;
     /// A probe that says what no probe can see leaves the outcome unknown.
     pub(crate) const ODD_PROBES: bool = false;
 }
@@ -136,6 +140,8 @@ pub struct Report {
     pub counts: Counts,
     /// The log at the end.
     pub log: Vec<Entry>,
+    /// What that log tells, as the last process knew it.
+    pub session: Session,
     /// What is wrong.
     pub findings: Findings,
 }
@@ -148,7 +154,7 @@ pub fn run(seed: u64, story: Story) -> Report {
     }
     world.go();
     let turns = world.counts.get("turn").copied().unwrap_or(0);
-    Report { turns, counts: world.counts, log: world.log, findings: world.findings }
+    Report { turns, counts: world.counts, log: world.log, session: world.session, findings: world.findings }
 }
 
 /// Whether what happens is told line by line.
@@ -229,16 +235,24 @@ impl World {
         self.findings.check(holds, invariant, what);
     }
 
-    /// The store opens the log for this holder.
+    /// The store opens the log for this holder. Before it, a program of tomorrow may have had it.
     fn open(&mut self) {
+        if self.dice.permille(300) {
+            let (v, kind) = *self.dice.pick(&[(1, "tomorrow"), (2, "reply"), (2, "turn_start")]);
+            let body = Json::try_from("{\"call\":\"3.0\",\"price\":1.50}").unwrap();
+            self.write_ourselves(Body::Unknown(Unknown { v, kind: kind.into(), body }));
+        }
         self.epoch += 1;
-        let open =
-            Open { epoch: Epoch(self.epoch), holder: "1@here".into(), program: "0".into(), damage: vec![] };
-        let entry = Entry { seq: Seq(self.log.len() as u64), at: self.now, body: open.into() };
-        self.session.read(&entry);
+        let (holder, program, damage) = ("1@here".into(), "0".into(), Vec::new());
+        self.write_ourselves(Open { epoch: Epoch(self.epoch), holder, program, damage }.into());
         self.told = self.session.clone();
-        self.log.push(entry);
         self.safe = self.log.len();
+    }
+
+    fn write_ourselves(&mut self, body: Body) {
+        let entry = Entry { seq: Seq(self.log.len() as u64), at: self.now, body };
+        self.session.read(&entry);
+        self.log.push(entry);
     }
 
     /// The process ends; of what was not safe, some is there afterwards. Another one reads the log.

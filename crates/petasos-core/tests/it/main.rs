@@ -13,5 +13,7 @@
 )]
 
 mod behaviour;
+mod purity;
 mod random;
+mod replay;
 mod walk;

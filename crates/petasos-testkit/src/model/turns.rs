@@ -15,6 +15,7 @@ use petasos_core::turn::{CONTINUATIONS, NUDGES, TRIES, made_calls};
 use petasos_core::usage::Usage;
 
 use crate::findings::{Findings, Invariant};
+use crate::random::mended;
 
 /// How the last request of a turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +79,8 @@ impl Reader {
         let (seq, at) = (entry.seq, entry.at);
         self.in_its_place(entry, findings);
         if let Some(turn) = self.turn.as_mut().filter(|turn| turn.ended.is_none())
-            && is_work(&entry.body)
+            && self.running
+            && is_timed(&entry.body)
         {
             turn.last_work = turn.worked + at.since(turn.run).0;
         }
@@ -121,7 +123,8 @@ impl Reader {
         if !self.running && is_close {
             self.closes = true;
         } else if self.closes {
-            let is_new = matches!(entry.body, Body::Said(_) | Body::Leaf(_) | Body::Open(_));
+            let is_new =
+                matches!(entry.body, Body::Said(_) | Body::Leaf(_) | Body::Open(_) | Body::Unknown(_));
             findings.check(is_new, Invariant::I4, || format!("{seq} closed a step, and nothing new came"));
             self.closes = false;
         }
@@ -176,7 +179,7 @@ impl Reader {
     }
 
     fn ends(&mut self, seq: Seq, at: Time, end: &TurnEnd, findings: &mut Findings) {
-        self.running = false;
+        let was_running = std::mem::take(&mut self.running);
         let turn = self.turn.as_mut().filter(|turn| turn.id == end.turn && turn.ended.is_none());
         findings.check(turn.is_some(), Invariant::I4, || format!("{seq} ends what is not open"));
         let Some(turn) = turn else { return };
@@ -184,8 +187,11 @@ impl Reader {
         findings.check(counts, Invariant::I5, || {
             format!("{seq}: {} steps, {:?}, {:?}; it says {end:?}", turn.steps, turn.usage, turn.micro_usd)
         });
-        let worked = turn.worked + at.since(turn.run).0;
-        findings.check(worked == end.worked.0, Invariant::I7, || format!("{seq}: worked {worked}, {end:?}"));
+        // Who closes what a run before left open did no work of that turn.
+        let worked = if was_running { turn.worked + at.since(turn.run).0 } else { turn.last_work };
+        turn.last_work = end.worked.0;
+        let fits = worked == end.worked.0 || (!mended::IDLE_TIME_IS_NO_WORK && worked < end.worked.0);
+        findings.check(fits, Invariant::I7, || format!("{seq}: worked {worked}, {end:?}"));
         let is_so = turn.ends_so(end.reason);
         findings.check(is_so, Invariant::I4, || format!("{seq}: {:?} after {:?}", end.reason, turn.last));
         turn.ended = Some(end.reason);
@@ -339,6 +345,11 @@ impl Turn {
             }
         }
     }
+}
+
+/// True for entries whose time counts as work: not what a person may write as well.
+fn is_timed(body: &Body) -> bool {
+    is_work(body) && !matches!(body, Body::LimitAdded(_) | Body::TurnEnd(_))
 }
 
 /// True for what only a run writes, or what closes one.

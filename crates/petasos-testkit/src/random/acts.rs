@@ -6,7 +6,7 @@ use petasos_core::entry::{Body, Cause, Content, Lifetime, NoteSource, Said, Sett
 use petasos_core::id::{CallId, Seq};
 use petasos_core::time::{Span, Time};
 use petasos_core::tool::Outcome;
-use petasos_core::turn::{Input, StoreFailure};
+use petasos_core::turn::{Input, Phase, StoreFailure, Turn};
 
 use crate::findings::Invariant;
 use crate::random::{Dice, Late, World, chance, mended};
@@ -327,7 +327,8 @@ impl World {
 
     /// An interrupt, a time limit or a failing disk may have overtaken the answer.
     fn late(&self) -> Late {
-        if self.stopped || self.broken { Late::MayBe } else { Late::Never }
+        let ends = matches!(self.session.turn().map(Turn::phase), Some(Phase::Ending { .. }));
+        if ends || self.stopped || self.broken { Late::MayBe } else { Late::Never }
     }
 
     fn prepare(&mut self, call: CallId) {
@@ -402,7 +403,6 @@ impl World {
 
     /// The latest entry that a request on its way holds.
     fn drafted(&self) -> Option<Seq> {
-        use petasos_core::turn::Phase;
         match self.session.turn()?.phase() {
             Phase::Measuring(draft) | Phase::Reserving { draft, .. } => Some(draft.upto),
             _ => None,

@@ -78,7 +78,7 @@ impl World {
         if !out.building {
             wrong.push(Input::HeadBuilt(head()));
         }
-        if out.asked.is_empty() {
+        if out.asked.is_empty() && out.preparing.is_empty() {
             wrong.push(Input::Park);
         }
         if self.unanswered.front() != Some(&reply) {
