@@ -9,6 +9,7 @@ mod prefixes;
 mod requests;
 mod turns;
 
+pub(crate) use calls::are_in_each_others_way;
 pub use prefixes::path;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -24,7 +24,8 @@ use petasos_core::request::{Draft, Purpose};
 use petasos_core::session::{Session, Terms};
 use petasos_core::text::Json;
 use petasos_core::time::Time;
-use petasos_core::turn::{Delta, Input};
+use petasos_core::transcript::Item;
+use petasos_core::turn::{Delta, Input, made_calls};
 use petasos_core::usage::Account;
 
 use crate::findings::{Findings, Invariant};
@@ -311,6 +312,17 @@ impl World {
             .check(is_alike, Invariant::I7, || format!("the log tells\n{told:#?}\nmemory has\n{session:#?}"));
     }
 
+    /// The model is shown one result for each call, in the order of the calls (I1).
+    fn check_results(&mut self) {
+        for (_, item) in self.told.transcript().items() {
+            let Item::Step(step) = item else { continue };
+            let calls = made_calls(&step.reply).count();
+            let ids = (0..calls).map(|place| CallId { reply: step.reply_seq, place: place as u16 });
+            let fits = step.results.iter().map(|result| result.call).eq(ids);
+            self.findings.check(fits, Invariant::I1, || format!("{calls} calls, {:?}", step.results));
+        }
+    }
+
     /// The slow model reads all of it.
     fn judge(&mut self) {
         model::judge(&self.log, &self.outside, &mut self.findings);
@@ -319,6 +331,7 @@ impl World {
         let (path, waiting) = model::path(&self.log);
         let items: Vec<Seq> = self.told.transcript().items().iter().map(|(last, _)| *last).collect();
         self.check(path == items, Invariant::I8, || format!("messages {items:?}, the log has {path:?}"));
+        self.check_results();
         let queue: BTreeSet<Seq> = self.told.waiting().keys().copied().collect();
         self.check(queue == waiting, Invariant::I8, || format!("{queue:?} wait, the log has {waiting:?}"));
         if !self.broken {

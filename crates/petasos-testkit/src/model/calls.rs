@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use petasos_core::approval::Answer;
-use petasos_core::claims::Rerun;
+use petasos_core::claims::{Access, Claims, Place, PlaceKind, Rerun};
 use petasos_core::entry::{Body, Call, Decision, Entry, ModelCall, ToolResult, ToolStart, VerdictKind};
 use petasos_core::id::{CallId, Seq};
 use petasos_core::request::Purpose;
@@ -95,8 +95,10 @@ impl<'a> Reader<'a> {
             Body::ToolStart(start) => self.starts(seq, start, findings),
             Body::ToolResult(result) => self.settles(seq, result, outside, findings),
             Body::TurnEnd(end) => {
-                self.running = false;
-                self.turn_ends(seq, end.reason, findings);
+                // What an earlier run left open may be closed around this, as long as it is.
+                if std::mem::take(&mut self.running) {
+                    self.turn_ends(seq, end.reason, findings);
+                }
             }
             _ => {}
         }
@@ -131,7 +133,7 @@ impl<'a> Reader<'a> {
                 continue;
             }
             let Some((mine, theirs)) = claims.zip(trace.call.map(|call| &call.claims)) else { continue };
-            let in_way = theirs.are_in_the_way_of(mine) || serial;
+            let in_way = are_in_each_others_way(theirs, mine) || serial;
             findings.check(!in_way, Invariant::I10, || format!("{id} starts at {seq} beside {other}"));
         }
         let Some(trace) = self.open(id, seq, findings) else { return };
@@ -213,4 +215,27 @@ impl<'a> Reader<'a> {
         let runs = open.any(|trace| trace.is_of_run);
         findings.check(!runs, Invariant::I4, || format!("{reason:?} at {seq}, and something runs"));
     }
+}
+
+/// One is alone, or they share a place that one of them writes (I10): the model's own reading, for a
+/// fault in core's would else be in both.
+pub(crate) fn are_in_each_others_way(one: &Claims, other: &Claims) -> bool {
+    let shares = |mine: &Place, theirs: &Place| {
+        let is_written = mine.access == Access::Write || theirs.access == Access::Write;
+        is_written && mine.kind == theirs.kind && are_one_place(mine, theirs)
+    };
+    one.alone
+        || other.alone
+        || one.places.iter().any(|mine| other.places.iter().any(|theirs| shares(mine, theirs)))
+}
+
+fn are_one_place(mine: &Place, theirs: &Place) -> bool {
+    if mine.kind != PlaceKind::Path {
+        return mine.name == theirs.name;
+    }
+    let parts = |place: &Place| -> Vec<String> {
+        place.name.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect()
+    };
+    let (mine, theirs) = (parts(mine), parts(theirs));
+    mine.starts_with(&theirs) || theirs.starts_with(&mine)
 }

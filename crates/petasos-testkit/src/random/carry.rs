@@ -10,6 +10,7 @@ use petasos_core::stop::StopReason;
 use petasos_core::turn::{Effect, GRACE};
 
 use crate::findings::Invariant;
+use crate::model::are_in_each_others_way;
 use crate::random::{World, chance, proposal_of};
 
 impl World {
@@ -150,7 +151,7 @@ impl World {
         self.check(may_run, Invariant::I2, || format!("{call} runs, and nobody allowed it"));
         let others = self.out.running.iter().chain(&self.out.stopping);
         let in_way: Vec<CallId> = others
-            .filter(|(_, claims)| claims.are_in_the_way_of(&proposal.claims))
+            .filter(|(_, claims)| are_in_each_others_way(claims, &proposal.claims))
             .map(|(other, _)| *other)
             .chain(self.earlier_in_way(proposal))
             .collect();
@@ -221,7 +222,7 @@ impl World {
         earlier
             .filter(|call| !settled(*call))
             .filter(|call| match self.prepared.get(call).and_then(proposal_of) {
-                Some(other) => turn.mode.serial || other.claims.are_in_the_way_of(&proposal.claims),
+                Some(other) => turn.mode.serial || are_in_each_others_way(&other.claims, &proposal.claims),
                 None => true,
             })
             .collect()
