@@ -69,7 +69,9 @@ impl NoRun<'_> {
                 Outcome::Denied
             }
             Self::ProcessEnded | Self::NoAnswerToStop | Self::LineDamaged => Outcome::Unknown,
-            Self::Probed(outcome) => outcome,
+            Self::Probed(seen @ (Outcome::Ok | Outcome::NeverBegan)) => seen,
+            // Nothing else can be seen from outside.
+            Self::Probed(_) => Outcome::Unknown,
         }
     }
 

@@ -175,6 +175,9 @@ impl Session {
         if !add.adds_nothing() {
             turn.pen(&mut self.journal).write(LimitAdded { turn: id, add: add.clone() });
         }
+        if !is_at_rest {
+            turn.set_timer(&mut self.journal);
+        }
         if is_at_rest {
             let start = continues(turn, self.changed.take().as_deref());
             turn.pen(&mut self.journal).write(start);
@@ -262,7 +265,7 @@ impl Session {
                 pen.settle_without_run(open.call_id(place), superseded(call, ended));
             }
         }
-        if pen.told.ended.is_none() {
+        if ended.is_none() {
             turn.close(&mut self.journal, StopReason::Interrupted, worked);
         }
         self.absorb();

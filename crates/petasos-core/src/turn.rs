@@ -272,7 +272,8 @@ impl Turn {
         self.phase.can_be_stopped() && self.told.deadline().is_some_and(|deadline| deadline <= now)
     }
 
-    fn set_timer(&self, journal: &mut Journal) {
+    /// Sets the timer to what comes first: the phase's own time or the turn's deadline.
+    pub(crate) fn set_timer(&self, journal: &mut Journal) {
         let deadline = self.told.deadline().filter(|_| self.phase.can_be_stopped());
         if let Some(due) = self.phase.due().into_iter().chain(deadline).min() {
             journal.wake_at(due);

@@ -457,10 +457,11 @@ impl Told {
 /// True for entries that a turn writes while it works: they tell how long it did.
 fn is_work(body: &Body) -> bool {
     match body {
+        // Lost requests are written by the run after.
+        Body::RequestEnd(end) => end.outcome != RequestOutcome::Lost,
         Body::Note(_)
         | Body::Request(_)
         | Body::Partial(_)
-        | Body::RequestEnd(_)
         | Body::Reply(_)
         | Body::Call(_)
         | Body::Decision(_)
