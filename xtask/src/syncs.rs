@@ -32,7 +32,8 @@ pub fn run() -> Result<Outcome> {
                 .to_owned(),
         ));
     }
-    must_pass(cargo()?.args(["build", "--locked", "--package", "petasos-testkit", "--example", DRIVER]))?;
+    // Of the whole workspace, so that the crates it needs are the ones that the tests built.
+    must_pass(cargo()?.args(["build", "--locked", "--workspace", "--example", DRIVER]))?;
     let target = metadata()?.target_directory.into_std_path_buf();
     let folder = target.join("syncs");
     if folder.exists() {
