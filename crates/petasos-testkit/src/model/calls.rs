@@ -94,11 +94,9 @@ impl<'a> Reader<'a> {
             }
             Body::ToolStart(start) => self.starts(seq, start, findings),
             Body::ToolResult(result) => self.settles(seq, result, outside, findings),
-            Body::TurnEnd(end) => {
-                // What an earlier run left open may be closed around this, as long as it is.
-                if std::mem::take(&mut self.running) {
-                    self.turn_ends(seq, end.reason, findings);
-                }
+            // What an earlier run left open may be closed around its end, as long as it is.
+            Body::TurnEnd(end) if std::mem::take(&mut self.running) => {
+                self.turn_ends(seq, end.reason, findings);
             }
             _ => {}
         }
