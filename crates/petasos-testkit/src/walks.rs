@@ -8,8 +8,8 @@ use petasos_core::stop::FailureKind;
 use petasos_core::time::Span;
 use petasos_core::tool::Outcome;
 
-/// More states than a sound core has in any of these worlds (the largest has 39,000).
-pub const MOST: usize = 60_000;
+/// More states than a sound core has in any of these worlds (the largest has 60,000).
+pub const MOST: usize = 100_000;
 
 const NOTHING: Left = Left { crashes: 0, fails: 0, steers: 0, follow_ups: 0, interrupts: 0, continues: 0 };
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 /// What a build of core's tests reads.
-const PARTS: [&str; 6] = ["Cargo.toml", "Cargo.lock", "clippy.toml", ".cargo", "crates", "xtask"];
+const PARTS: [&str; 7] = ["Cargo.toml", "Cargo.lock", "clippy.toml", ".cargo", "crates", "docs", "xtask"];
 
 /// Makes `to` equal to `from` in [`PARTS`]. A file that is already the same is not written, so that cargo
 /// does not build it again; one that a broken-off run left wrong is set right.
