@@ -119,6 +119,7 @@ impl Turn {
         if !self.is_running() {
             return late::at_rest(&input);
         }
+        let is_timer = input == Input::Woke;
         let handled = match self.anywhere(journal, &input) {
             Some(handled) => handled,
             None => {
@@ -126,7 +127,10 @@ impl Turn {
                 self.take(journal, flow)
             }
         };
-        self.set_timer(journal);
+        // What comes too late changes nothing; a timer that went off must be set again.
+        if is_timer || handled == Handled::Taken {
+            self.set_timer(journal);
+        }
         Ok(handled)
     }
 

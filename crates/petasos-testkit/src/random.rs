@@ -45,12 +45,12 @@ pub(crate) mod mended {
     /// Limits that are raised while a closing call is drafted or under way let the turn go on.
     pub(crate) const RAISING_WHILE_CLOSING: bool = true;
     /// Time that is added to a running turn sets its timer at once, not with the next late answer.
-    pub(crate) const RAISING_TIME: bool = false;
+    pub(crate) const RAISING_TIME: bool = true;
     /// The time between a crash and what closes the turn that it left, where a second crash loses the
     /// `turn_end` of that, does not count as time at work.
-    pub(crate) const IDLE_TIME_IS_NO_WORK: bool = false;
+    pub(crate) const IDLE_TIME_IS_NO_WORK: bool = true;
     /// A probe that says what no probe can see leaves the outcome unknown.
-    pub(crate) const ODD_PROBES: bool = false;
+    pub(crate) const ODD_PROBES: bool = true;
 }
 
 /// A session in a random world.

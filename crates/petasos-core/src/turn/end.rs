@@ -180,6 +180,16 @@ fn give_back(pen: &mut Pen<'_>, sent: Sent) {
     pen.ask(Effect::Settle { reservation, used });
 }
 
+/// Settles the calls whose no stopped the turn.
+pub(crate) fn settle_refused(pen: &mut Pen<'_>) {
+    let Some(open) = pen.told.step.reply.clone() else { return };
+    for (place, call) in open.calls.iter().enumerate() {
+        if let (None, None, Some(why)) = (&call.result, &call.start, refused_before(call)) {
+            pen.settle_without_run(open.call_id(place), why);
+        }
+    }
+}
+
 /// Settles the open calls of a reply of which none may run.
 pub(crate) fn drop_calls(pen: &mut Pen<'_>, why: NoRun<'_>) {
     let Some(open) = pen.told.step.reply.clone() else { return };

@@ -39,19 +39,12 @@ impl Turn {
             Move::Wait(until) => self.phase = Phase::Waiting { until },
             Move::Calls => self.see_to_calls(journal, entering),
             Move::DropCalls => self.drop_calls(journal, NoRun::NotNow),
-            Move::Stop(why) => match self.phase {
-                Phase::Tools(_) => {
+            Move::Stop(why) => match (&self.phase, entering) {
+                (Phase::Tools(_), _) => {
                     self.stop(journal, why);
                 }
-                Phase::Opening
-                | Phase::Measuring(_)
-                | Phase::Reserving { .. }
-                | Phase::Recording { .. }
-                | Phase::AwaitingModel { .. }
-                | Phase::Waiting { .. }
-                | Phase::Stopping { .. }
-                | Phase::Ending { .. }
-                | Phase::Done => self.drop_calls(journal, NoRun::TurnStopped),
+                (Phase::Done, Entering::InPlace) => self.stop_in_place(journal, why),
+                (_, Entering::Anew | Entering::InPlace) => self.drop_calls(journal, NoRun::TurnStopped),
             },
             Move::Note(source) => {
                 pen.write(note::note(source));
@@ -75,6 +68,17 @@ impl Turn {
         } else if let Some(reason) = slots.rests(pen.told) {
             self.phase = end::end(&mut pen, reason);
         }
+    }
+
+    /// Stops in the middle of a run whose work still goes on: first what was refused, as it was then.
+    fn stop_in_place(&mut self, journal: &mut Journal, why: StopReason) {
+        let mut pen = Pen { told: &mut self.told, journal };
+        end::settle_refused(&mut pen);
+        if !pen.told.step.has_open_calls() {
+            return self.next(journal, Entering::InPlace);
+        }
+        self.phase = Phase::Tools(Slots::enter(&mut pen, Entering::InPlace));
+        self.stop(journal, why);
     }
 
     /// Settles the calls of a reply that none of them may run of.

@@ -50,6 +50,8 @@ pub struct Told {
     pub account: Account,
     /// When the present run began, and the time at work before it.
     run: (Time, Span),
+    /// The process of that run ended: what is written until the next is nobody's work.
+    is_left: bool,
     failures: u32,
     nudges: u32,
     continuations: u32,
@@ -110,6 +112,7 @@ impl Told {
             fallen: 0,
             account: Account::default(),
             run: (at, Span(0)),
+            is_left: false,
             failures: 0,
             nudges: 0,
             continuations: 0,
@@ -127,7 +130,8 @@ impl Told {
     /// Takes an entry in. A step that it closes is handed out, to move into the transcript. What does
     /// not fit (a line before it was damaged) changes nothing.
     pub(crate) fn apply(&mut self, seq: Seq, at: Time, body: &Body) -> Option<ClosedStep> {
-        if self.ended.is_none() && is_work(body) {
+        self.is_left |= matches!(body, Body::Open(_));
+        if self.ended.is_none() && !self.is_left && is_work(body) {
             self.account.worked = self.run.1.plus(at.since(self.run.0));
         }
         match body {
@@ -262,6 +266,7 @@ impl Told {
 
     fn goes_on(&mut self, at: Time, start: &TurnStart) {
         self.run = (at, self.account.worked);
+        self.is_left = false;
         self.ended = None;
         self.limits = start.limits.clone();
         self.mode = start.mode;
