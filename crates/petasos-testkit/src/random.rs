@@ -37,22 +37,6 @@ pub type Counts = BTreeMap<String, u64>;
 /// Inputs of one world; more are a world without end (I5).
 const MOST_INPUTS: u32 = 6_000;
 
-/// Faults of core that are reported and not mended: what leads to one is left out while it is named
-/// `false` here.
-pub(crate) mod mended {
-    /// What is said, set or added while the turn stops for a failed append is refused.
-    pub(crate) const SAYING_WHILE_THE_DISK_FAILS: bool = true;
-    /// Limits that are raised while a closing call is drafted or under way let the turn go on.
-    pub(crate) const RAISING_WHILE_CLOSING: bool = true;
-    /// Time that is added to a running turn sets its timer at once, not with the next late answer.
-    pub(crate) const RAISING_TIME: bool = true;
-    /// The time between a crash and what closes the turn that it left, where a second crash loses the
-    /// `turn_end` of that, does not count as time at work.
-    pub(crate) const IDLE_TIME_IS_NO_WORK: bool = true;
-    /// A probe that says what no probe can see leaves the outcome unknown.
-    pub(crate) const ODD_PROBES: bool = true;
-}
-
 /// A session in a random world.
 #[derive(Debug)]
 pub struct World {

@@ -459,10 +459,6 @@ fn after_a_kill_at_any_entry_a_continued_log_is_a_legal_log() {
     assert!(logs > 2_000);
 }
 
-/// A fault of core that is reported and not mended: a turn that is joined again in the middle of such a
-/// stop settles running calls as unknown at once, and its results in another order.
-const STOPS_IN_PLACE: bool = true;
-
 /// True if calls of the last reply have no result that may simply run again.
 fn has_open_free_calls(log: &[Entry]) -> bool {
     let Some(place) = log.iter().rposition(|entry| matches!(entry.body, Body::Reply(_))) else {
@@ -488,8 +484,7 @@ enum LeftOut {
     HalfSaid,
     /// A reply that an interrupt cut, and no end: it may as well be one that was cut at its length.
     HalfInterrupted,
-    /// A stop was decided (a hardline call, a no and stop) while a `Free` call was open. All such stops
-    /// until [`STOPS_IN_PLACE`].
+    /// A stop was decided (a hardline call, a no and stop) while a `Free` call was open.
     Stopping,
     /// The end of a turn that may be continued, and a follow-up waits: it would have begun by itself.
     FollowUp,
@@ -532,8 +527,7 @@ fn left_out(whole: &Steady, length: usize) -> Option<LeftOut> {
             Body::Decision(decision) => decision.answer == Answer::NoAndStop,
             _ => false,
         });
-    (is_stopping && (!STOPS_IN_PLACE || has_open_free_calls(&whole.log[..length])))
-        .then_some(LeftOut::Stopping)
+    (is_stopping && has_open_free_calls(&whole.log[..length])).then_some(LeftOut::Stopping)
 }
 
 #[test]

@@ -15,7 +15,6 @@ use petasos_core::turn::{CONTINUATIONS, NUDGES, TRIES, made_calls};
 use petasos_core::usage::Usage;
 
 use crate::findings::{Findings, Invariant};
-use crate::random::mended;
 
 /// How the last request of a turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,8 +189,7 @@ impl Reader {
         // Who closes what a run before left open did no work of that turn.
         let worked = if was_running { turn.worked + at.since(turn.run).0 } else { turn.last_work };
         turn.last_work = end.worked.0;
-        let fits = worked == end.worked.0 || (!mended::IDLE_TIME_IS_NO_WORK && worked < end.worked.0);
-        findings.check(fits, Invariant::I7, || format!("{seq}: worked {worked}, {end:?}"));
+        findings.check(worked == end.worked.0, Invariant::I7, || format!("{seq}: worked {worked}, {end:?}"));
         let is_so = turn.ends_so(end.reason);
         findings.check(is_so, Invariant::I4, || format!("{seq}: {:?} after {:?}", end.reason, turn.last));
         turn.ended = Some(end.reason);

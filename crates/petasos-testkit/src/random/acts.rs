@@ -2,14 +2,14 @@
 
 use petasos_core::approval::{Answer, Verdict};
 use petasos_core::budget::Limits;
-use petasos_core::entry::{Body, Cause, Content, Lifetime, NoteSource, Said, Setting, SettingSource, When};
+use petasos_core::entry::{Body, Content, Lifetime, Said, Setting, SettingSource, When};
 use petasos_core::id::{CallId, Seq};
 use petasos_core::time::{Span, Time};
 use petasos_core::tool::Outcome;
 use petasos_core::turn::{Input, Phase, StoreFailure, Turn};
 
 use crate::findings::Invariant;
-use crate::random::{Dice, Late, World, chance, mended};
+use crate::random::{Dice, Late, World, chance};
 use crate::words::head;
 
 /// One thing that may happen.
@@ -119,18 +119,12 @@ impl World {
         let temper = self.temper;
         acts.push((rare(&mut self.dice, if self.stopped { 0 } else { temper.interrupts }), Act::Interrupt));
         acts.push((rare(&mut self.dice, temper.crashes), Act::Crash));
-        if mended::RAISING_WHILE_CLOSING || !self.is_closing() {
-            acts.push((rare(&mut self.dice, temper.raises), Act::Raise));
-        }
+        acts.push((rare(&mut self.dice, temper.raises), Act::Raise));
         if self.log.len() > self.safe && !self.broken {
             acts.push((rare(&mut self.dice, temper.fails), Act::Fail));
         }
-        if self.broken && mended::SAYING_WHILE_THE_DISK_FAILS {
+        if self.broken {
             acts.push((8, Act::Say(When::NextStep)));
-        }
-        if self.broken && !mended::SAYING_WHILE_THE_DISK_FAILS {
-            let is_written = |act| matches!(act, Act::Say(_) | Act::Withdraw | Act::Set | Act::Raise);
-            acts.retain(|(_, act)| !is_written(*act));
         }
     }
 
@@ -255,7 +249,6 @@ impl World {
             }
             Act::Raise => {
                 let mut add = chance::add(&mut self.dice);
-                add.time = add.time.filter(|_| mended::RAISING_TIME);
                 if add.adds_nothing() {
                     add.steps = Some(1);
                 }
@@ -351,7 +344,7 @@ impl World {
         let odd = [Outcome::Error, Outcome::Empty, Outcome::Denied, Outcome::Invalid];
         let outcome = match self.dice.below(10) {
             0..=1 => Outcome::Unknown,
-            2 if mended::ODD_PROBES => *self.dice.pick(&odd),
+            2 => *self.dice.pick(&odd),
             _ => seen,
         };
         self.count(&format!("probed {outcome:?}"));
@@ -388,17 +381,6 @@ impl World {
     fn has_result(&self, call: CallId) -> bool {
         let mut entries = self.log.iter().skip(call.reply.0 as usize);
         entries.any(|entry| matches!(&entry.body, Body::ToolResult(result) if result.call == call))
-    }
-
-    /// A closing note stands, and limits were not raised since.
-    fn is_closing(&self) -> bool {
-        let last = self.log.iter().rev().find_map(|entry| match &entry.body {
-            Body::Note(note) => matches!(note.source, NoteSource::Closing(_)).then_some(true),
-            Body::LimitAdded(_) => Some(false),
-            Body::TurnStart(start) if !matches!(start.cause, Cause::Continues { .. }) => Some(false),
-            _ => None,
-        });
-        last == Some(true)
     }
 
     /// The latest entry that a request on its way holds.
