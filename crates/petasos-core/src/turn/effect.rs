@@ -55,7 +55,7 @@ pub enum Effect {
     StopTool(CallId),
     /// Build system text and tools: `HeadBuilt`.
     BuildHead,
-    /// One timer a session, the earliest wins: `Woke`.
+    /// One timer a turn, the earliest wins: `Woke`. `Finish` ends it.
     WakeAt(Time),
     /// Something for the people who watch, kept nowhere.
     Tell(Passing),
