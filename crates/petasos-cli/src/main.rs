@@ -1,0 +1,3 @@
+//! The binary `petasos`.
+
+fn main() {}

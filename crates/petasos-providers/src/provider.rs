@@ -1,0 +1,83 @@
+//! The seam: who serves a model, and how a request to it is written.
+
+use std::fmt;
+use std::pin::Pin;
+
+use bytes::Bytes;
+use futures_util::Stream;
+use futures_util::future::BoxFuture;
+use petasos_core::entry::Head;
+use petasos_core::id::Digest;
+use petasos_core::request::{Params, Target};
+use petasos_core::text::Text;
+use petasos_core::transcript::Item;
+use petasos_core::turn::{Delta, Failure, ReplyEnd};
+
+/// Who serves models.
+///
+/// Shared by all sessions of a process that use it; every method may be called at the same time.
+pub trait Provider: fmt::Debug + Send + Sync {
+    /// An encoder for the requests of one session to `target`, with `head` in front. Pure.
+    fn encoder(&self, target: &Target, head: &Head) -> Box<dyn Encoder>;
+
+    /// Sends a body that one of its encoders made, and gives back the reply as it comes. Nothing is sent
+    /// before the stream is polled.
+    fn call(&self, target: &Target, body: Bytes) -> ReplyStream;
+
+    /// The names of the models it serves, in its own order.
+    ///
+    /// # Errors
+    /// As a request would fail; dropping the future ends the wait.
+    fn models(&self) -> BoxFuture<'_, Result<Vec<Text>, Failure>>;
+}
+
+/// A reply as it comes. Yields deltas in order and ends with exactly one `Done` or `Failed`; never
+/// panics, never ends without either. Dropping it closes the connection.
+pub type ReplyStream = Pin<Box<dyn Stream<Item = ReplyEvent> + Send>>;
+
+/// A piece of a reply, or its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReplyEvent {
+    /// A piece.
+    Delta(Delta),
+    /// The reply is whole, or as whole as it gets: its finish reason tells.
+    Done(ReplyEnd),
+    /// There is no reply.
+    Failed(Failure),
+}
+
+/// Writes the requests of a session to one target under one head.
+///
+/// The parts of a body are, in this order: parameters, tools, system text, then each item pushed (I8).
+/// They are made once; a body costs what is new and one copy. The same items give the same bytes in every
+/// process. A reply's kept fields, reasoning of others, and anything that the wire's allow-list does not
+/// name never get in (L03).
+pub trait Encoder: fmt::Debug + Send {
+    /// Takes in the next item on the way to the leaf.
+    fn push(&mut self, item: &Item);
+
+    /// The body of a request with everything pushed so far. The tail belongs to this body alone.
+    fn body(&self, params: &Params, tail: &Tail) -> Body;
+}
+
+/// The volatile end of a request: no part of its prefix.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tail {
+    /// Output cap in tokens, if one is to be sent.
+    pub max_output: Option<u64>,
+}
+
+/// A request body, measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Body {
+    /// What is sent.
+    pub bytes: Bytes,
+    /// SHA-256 of each part, in order.
+    pub parts: Vec<Digest>,
+    /// SHA-256 over the bytes of all parts.
+    pub prefix: Digest,
+    /// SHA-256 over the whole body.
+    pub body: Digest,
+    /// Its size in tokens, estimated.
+    pub tokens: u64,
+}

@@ -1,0 +1,1 @@
+//! The shell around the loop: sessions that run, their tools, models and stores.
