@@ -24,6 +24,7 @@ pub const HEAVY: &[&str] = &[
     "crossterm",
     "expect-test",
     "hyper",
+    "hyper-util",
     "jaq-core",
     "jaq-json",
     "jaq-std",
@@ -144,7 +145,7 @@ pub const TABLE: &[Row] = &[
     Row {
         name: MODELSERVER,
         ours: &[CORE],
-        heavy: &["hyper", "axum", "tokio"],
+        heavy: &["hyper", "hyper-util", "axum", "tokio"],
         only: None,
         never: &["rusqlite", "clap", "reqwest"],
     },
