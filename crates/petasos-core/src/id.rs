@@ -90,6 +90,17 @@ impl FromStr for CallId {
 pub struct SessionId(Arc<str>);
 
 impl SessionId {
+    /// The id that stands for a number: 26 characters, in the order of the numbers. With milliseconds in its
+    /// upper 48 bits it is time-ordered. The alphabet is that of Crockford's base 32, in lower case.
+    pub fn of_number(number: u128) -> Self {
+        const LETTERS: [char; 32] = [
+            '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'j',
+            'k', 'm', 'n', 'p', 'q', 'r', 's', 't', 'v', 'w', 'x', 'y', 'z',
+        ];
+        let letter = |place: u32| LETTERS.get((number >> (place * 5)) as usize & 31).copied();
+        Self((0..26).rev().filter_map(letter).collect::<String>().into())
+    }
+
     /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -7,6 +7,7 @@
 mod fold;
 mod said;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -333,10 +334,19 @@ impl Session {
 
     /// The messages that a draft's request holds: the transcript, then what was said for the next step.
     pub fn messages_for(&self, draft: &Draft) -> Vec<Item> {
+        self.placed_messages_for(draft).map(|(_, item)| item.into_owned()).collect()
+    }
+
+    /// As [`Session::messages_for`], each with its last entry, by which a shell knows which of them it has
+    /// written already: on one way to the leaf they never change.
+    pub fn placed_messages_for<'a>(
+        &'a self,
+        draft: &Draft,
+    ) -> impl Iterator<Item = (Seq, Cow<'a, Item>)> + use<'a> {
         let steers =
             self.queue.range(..=draft.upto).filter(|(seq, _)| self.journal.view.steers.contains(seq));
-        let steers = steers.map(|(_, said)| Item::Said(Arc::clone(said)));
-        self.transcript.items().into_iter().map(|(_, item)| item.clone()).chain(steers).collect()
+        let steers = steers.map(|(seq, said)| (*seq, Cow::Owned(Item::Said(Arc::clone(said)))));
+        self.transcript.items().into_iter().map(|(seq, item)| (seq, Cow::Borrowed(item))).chain(steers)
     }
 
     /// What was said for the next step and waits, up to an entry.
@@ -386,6 +396,11 @@ impl Session {
     /// Number of the next entry: what the store's writer expects.
     pub fn next_seq(&self) -> Seq {
         self.journal.next_seq()
+    }
+
+    /// What the next turn works under.
+    pub fn terms(&self) -> &Terms {
+        &self.terms
     }
 
     /// Sets what the next turn works under; the present one, when it is continued, too, but for its
