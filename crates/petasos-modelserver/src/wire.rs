@@ -1,0 +1,118 @@
+//! What differs between protocols: how a request is read, and how a reply is written.
+//!
+//! A wire is a file here and a line in [`WIRES`].
+
+use std::fmt::Debug;
+
+use bytes::Bytes;
+
+use crate::{Arguments, Call, Reply, Usage, UsageChoice, WireId};
+
+mod chat;
+
+/// All wires that are spoken.
+pub(crate) const WIRES: &[&dyn Wire] = &[&chat::Chat];
+
+/// A protocol. Pure: the same request and reply give the same bytes.
+pub(crate) trait Wire: Debug + Sync {
+    /// What is said of it in errors.
+    fn name(&self) -> &'static str;
+
+    /// How the paths of its requests end.
+    fn path(&self) -> &'static str;
+
+    /// Reads what a reply depends on.
+    ///
+    /// # Errors
+    /// Why that body is no request of this wire.
+    fn read(&self, body: &[u8]) -> Result<Asked, String>;
+
+    /// The reply as one JSON object.
+    ///
+    /// # Errors
+    /// Only if it cannot be written as JSON.
+    fn whole(&self, telling: &Telling<'_>) -> Result<Bytes, serde_json::Error>;
+
+    /// The reply as a stream, an event a frame.
+    ///
+    /// # Errors
+    /// Only if it cannot be written as JSON.
+    fn stream(&self, telling: &Telling<'_>) -> Result<Vec<Bytes>, serde_json::Error>;
+}
+
+/// What a reply depends on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Asked {
+    /// The model that is named.
+    pub model: Option<String>,
+    /// How many tool results the request holds.
+    pub results: u64,
+    pub delivery: Delivery,
+}
+
+/// How the reply is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Delivery {
+    Whole,
+    Stream,
+}
+
+/// A reply and what it answers.
+#[derive(Debug)]
+pub(crate) struct Telling<'a> {
+    pub reply: &'a Reply,
+    pub model: &'a str,
+    /// The number of the request, from 1.
+    pub request: u64,
+    /// Its size in bytes.
+    pub asked_bytes: usize,
+}
+
+/// What is said of tokens, before a wire gives it a form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Told<'a> {
+    Numbers(Usage),
+    Raw(&'a str),
+    Nothing,
+}
+
+impl Telling<'_> {
+    /// The id of the call in this place, counted from 0.
+    pub fn call_id(&self, call: &Call, place: usize) -> Option<String> {
+        match &call.id {
+            WireId::Made => Some(format!("call_{}_{}", self.request, place + 1)),
+            WireId::Given(id) => Some(id.clone()),
+            WireId::LeftOut => None,
+        }
+    }
+
+    pub fn usage(&self) -> Told<'_> {
+        match &self.reply.usage {
+            UsageChoice::Counted => Told::Numbers(self.counted()),
+            UsageChoice::Given(usage) => Told::Numbers(usage.clone()),
+            UsageChoice::Raw(raw) => Told::Raw(raw),
+            UsageChoice::LeftOut => Told::Nothing,
+        }
+    }
+
+    fn counted(&self) -> Usage {
+        let reply = self.reply;
+        let said = [&reply.text, &reply.reasoning].into_iter().flatten().map(String::len);
+        let called =
+            reply.calls.iter().map(|call| call.name.len() + Arguments::as_str(&call.arguments).len());
+        let tokens = |bytes: usize| u64::try_from(bytes).unwrap_or(u64::MAX).div_ceil(4);
+        Usage {
+            input: tokens(self.asked_bytes),
+            output: tokens(said.chain(called).sum()),
+            cached: None,
+            reasoning: None,
+        }
+    }
+}
+
+/// A text in about `parts` pieces, cut between characters; none of a long text has more than 1,000.
+pub(crate) fn pieces(text: &str, parts: usize) -> Vec<String> {
+    let characters: Vec<char> = text.chars().collect();
+    let size = characters.len().div_ceil(parts.max(1)).clamp(1, 1_000);
+    characters.chunks(size).map(|piece| piece.iter().collect()).collect()
+}

@@ -1,0 +1,138 @@
+//! Each fault as a client meets it.
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::client::{Answer, End, chat, guarded, read, start};
+
+const ASK: &str = r#"{"model":"m","messages":[{"role":"user","content":"x"}]}"#;
+const ASK_STREAM: &str = r#"{"model":"m","messages":[{"role":"user","content":"x"}],"stream":true}"#;
+
+async fn answer_of(line: &str, body: &str) -> Answer {
+    chat(&start(line).await, body).await
+}
+
+#[tokio::test]
+async fn a_status_comes_with_its_headers_and_its_body() {
+    let line = r#"{"fault":{"status":429,"headers":{"Retry-After":7,"x-a":"b"},"body":{"error": 1.50}}}"#;
+    let answer = answer_of(line, ASK).await;
+    assert_eq!((answer.status, answer.text()), (429, r#"{"error": 1.50}"#));
+    let headers = ["retry-after", "x-a", "content-type"].map(|name| answer.header(name));
+    assert_eq!(headers, [Some("7"), Some("b"), Some("application/json")]);
+}
+
+#[tokio::test]
+async fn a_status_may_bring_a_page_and_says_what_it_is_without_one() {
+    let line = r#"{"fault":{"status":503,"headers":{"Content-Type":"text/html"},"body":"<html>"}}"#;
+    let answer = answer_of(line, ASK_STREAM).await;
+    assert_eq!(
+        (answer.status, answer.text(), answer.header("content-type")),
+        (503, "<html>", Some("text/html"))
+    );
+    let plain = answer_of(r#"{"fault":{"status":503,"body":"busy"}}"#, ASK).await;
+    assert_eq!((plain.text(), plain.header("content-type")), ("busy", Some("text/plain; charset=utf-8")));
+    let usual = answer_of(r#"{"fault":{"status":401}}"#, ASK).await;
+    let wanted = r#"{"error":{"message":"Unauthorized (as the script says)","type":"scripted_model_server","code":401}}"#;
+    assert_eq!((usual.status, usual.text()), (401, wanted));
+}
+
+#[tokio::test]
+async fn a_cut_leaves_exactly_its_bytes() {
+    for body in [ASK, ASK_STREAM] {
+        let whole = answer_of(r#"{"text":"cut me here, or there"}"#, body).await;
+        assert_eq!(whole.end, End::Whole);
+        for bytes in [0, 1, 7, 200, 301] {
+            let line = format!(r#"{{"text":"cut me here, or there","fault":{{"cut_after_bytes":{bytes}}}}}"#);
+            let cut = answer_of(&line, body).await;
+            let bytes = bytes.min(whole.body.len());
+            let end = if bytes == whole.body.len() { End::Whole } else { End::Cut };
+            assert_eq!((cut.status, &cut.body, cut.end), (200, &whole.body[..bytes].to_vec(), end));
+        }
+    }
+}
+
+/// More than any buffer between the two holds, to a client that reads late.
+#[tokio::test]
+async fn a_cut_far_behind_loses_nothing_before_it() {
+    let text = "z".repeat(8 << 20);
+    let line = format!(r#"{{"text":"{text}","fault":{{"cut_after_bytes":8000000}}}}"#);
+    for body in [ASK, ASK_STREAM] {
+        let cut = answer_of(&line, body).await;
+        assert_eq!((cut.body.len(), cut.end), (8_000_000, End::Cut));
+    }
+}
+
+#[tokio::test]
+async fn a_streamed_cut_behind_the_end_takes_the_end_away() {
+    let cut = answer_of(r#"{"text":"x","fault":{"cut_after_bytes":100000}}"#, ASK_STREAM).await;
+    assert_eq!((cut.end, cut.events().last().copied()), (End::Cut, Some("[DONE]")));
+}
+
+#[tokio::test]
+async fn garbage_is_neither_json_nor_events_and_not_even_text() {
+    for body in [ASK, ASK_STREAM] {
+        let answer = answer_of(r#"{"text":"x","fault":"garbage"}"#, body).await;
+        assert_eq!((answer.status, answer.end), (200, End::Whole));
+        assert!(std::str::from_utf8(&answer.body).is_err());
+        assert!(!answer.body.windows(5).any(|five| five == b"data:"));
+    }
+}
+
+async fn asked(address: std::net::SocketAddr, body: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let head = format!("POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: {}", body.len());
+    stream.write_all(format!("{head}\r\n\r\n{body}").as_bytes()).await.unwrap();
+    stream
+}
+
+async fn headers(stream: &mut TcpStream) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while !bytes.ends_with(b"\r\n\r\n") {
+        bytes.push(guarded(stream.read_u8()).await.unwrap());
+    }
+    bytes
+}
+
+/// The server is asked to stop only when the headers are here, so what follows them was withheld for that long.
+#[tokio::test]
+async fn a_stall_is_headers_and_nothing_more() {
+    let server = start(r#"{"text":"x","fault":"stall"}"#).await;
+    let mut stream = asked(server.address(), ASK_STREAM).await;
+    let mut bytes = headers(&mut stream).await;
+    let requests = server.stop().await;
+    guarded(stream.read_to_end(&mut bytes)).await.unwrap();
+    let answer = read(&bytes);
+    assert_eq!((answer.status, answer.body, answer.end), (200, Vec::new(), End::Cut));
+    assert_eq!(requests.len(), 1);
+}
+
+#[tokio::test]
+async fn a_stall_does_not_keep_others_waiting_and_a_client_may_leave() {
+    let server = start("{\"fault\":\"stall\"}\n{\"text\":\"next\"}").await;
+    let mut stream = asked(server.address(), ASK).await;
+    headers(&mut stream).await;
+    assert!(chat(&server, ASK).await.text().contains("next"));
+    drop(stream);
+    drop(server);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_trickle_brings_a_small_piece_each_time() {
+    let server = start(r#"{"text":"slow","usage":null,"fault":{"trickle_ms":60000}}"#).await;
+    let begun = tokio::time::Instant::now();
+    let mut stream = asked(server.address(), ASK).await;
+    let mut bytes = headers(&mut stream).await;
+    let mut pieces = Vec::new();
+    let length: usize =
+        read(&[&bytes[..], &[b' '; 999]].concat()).header("content-length").unwrap().parse().unwrap();
+    while pieces.iter().sum::<usize>() < length {
+        let mut piece = [0; 500];
+        let read = stream.read(&mut piece).await.unwrap();
+        bytes.extend_from_slice(&piece[..read]);
+        pieces.push(read);
+    }
+    assert!(pieces.len() >= length / 64, "{pieces:?}");
+    assert!(pieces.iter().all(|piece| *piece <= 64), "{pieces:?}");
+    assert_eq!(read(&bytes).end, End::Whole);
+    assert!(begun.elapsed().as_secs() >= 60 * pieces.len() as u64);
+}
