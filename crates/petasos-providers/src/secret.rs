@@ -1,0 +1,37 @@
+//! A key: it can be sent, and not shown.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// A key. Neither `Debug` nor `Display` nor a log line ever shows it; it has no `Serialize`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(Arc<str>);
+
+impl Secret {
+    /// Keeps a key, without the blanks and the line's end that a file or a paste left around it.
+    pub fn new(text: &str) -> Self {
+        Self(text.trim().into())
+    }
+
+    /// The key itself, for the one header that carries it.
+    pub(crate) fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// True if there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+impl fmt::Display for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(a key, not shown)")
+    }
+}
