@@ -1,0 +1,284 @@
+//! A chunk of a streamed reply, or a whole reply, as servers write them: strict about JSON, lenient about
+//! everything that servers disagree on.
+
+use std::fmt;
+
+use petasos_core::usage::Usage;
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _, Visitor};
+use serde_json::value::RawValue;
+
+/// A chunk. Each field is missing or null somewhere.
+#[derive(Deserialize)]
+pub(super) struct Chunk<'a> {
+    #[serde(borrow, default)]
+    pub(super) choices: Option<Vec<Choice<'a>>>,
+    #[serde(borrow, default)]
+    pub(super) usage: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    model: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    object: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Choice<'a> {
+    #[serde(default)]
+    index: Option<u64>,
+    #[serde(borrow, default)]
+    delta: Option<Piece<'a>>,
+    #[serde(borrow, default)]
+    message: Option<Piece<'a>>,
+    #[serde(borrow, default)]
+    finish_reason: Option<&'a RawValue>,
+}
+
+/// What a chunk adds to the reply.
+#[derive(Deserialize)]
+pub(super) struct Piece<'a> {
+    #[serde(borrow, default)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    reasoning_content: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    reasoning: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    refusal: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    tool_calls: Option<Vec<ToolCall<'a>>>,
+    #[serde(borrow, default)]
+    function_call: Option<Function<'a>>,
+}
+
+#[derive(Deserialize)]
+struct ToolCall<'a> {
+    #[serde(borrow, default)]
+    index: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    function: Option<Function<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Function<'a> {
+    #[serde(borrow, default)]
+    name: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    arguments: Option<&'a RawValue>,
+}
+
+/// A part of content that is an array.
+#[derive(Deserialize)]
+struct Part<'a> {
+    #[serde(borrow, default)]
+    text: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    thinking: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct UsageFields<'a> {
+    #[serde(borrow, default)]
+    prompt_tokens: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    completion_tokens: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    total_tokens: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    prompt_cache_hit_tokens: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    prompt_tokens_details: Option<InputDetails<'a>>,
+    #[serde(borrow, default)]
+    completion_tokens_details: Option<OutputDetails<'a>>,
+}
+
+#[derive(Deserialize)]
+struct InputDetails<'a> {
+    #[serde(borrow, default)]
+    cached_tokens: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct OutputDetails<'a> {
+    #[serde(borrow, default)]
+    reasoning_tokens: Option<&'a RawValue>,
+}
+
+/// What a piece says, in its order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Words {
+    Text(String),
+    Reasoning(String),
+    Refusal(String),
+}
+
+/// More of a call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct CallPiece {
+    pub(super) index: Option<i64>,
+    /// Never empty.
+    pub(super) id: Option<String>,
+    /// Never empty.
+    pub(super) name: Option<String>,
+    pub(super) arguments: String,
+}
+
+impl<'a> Chunk<'a> {
+    pub(super) fn read(text: &'a str) -> Result<Self, serde_json::Error> {
+        // A struct is also read from an array, and an array is no chunk.
+        if !text.starts_with('{') {
+            return Err(serde_json::Error::custom("no object"));
+        }
+        serde_json::from_str(text)
+    }
+
+    /// The error that it holds.
+    pub(super) fn error(&self) -> Option<&'a RawValue> {
+        self.error.filter(|error| !matches!(error.get(), "{}" | "\"\"" | "false"))
+    }
+
+    /// True for vLLM's way to write an error: the fields of the error are those of the chunk.
+    pub(super) fn is_error(&self) -> bool {
+        self.object.and_then(string).is_some_and(|object| object == "error")
+    }
+
+    pub(super) fn model(&self) -> Option<String> {
+        self.model.and_then(string).filter(|model| !model.is_empty())
+    }
+
+    pub(super) fn usage(&self) -> Option<Usage> {
+        let fields: UsageFields<'_> = serde_json::from_str(self.usage?.get()).ok()?;
+        let reasoning =
+            fields.completion_tokens_details.map_or(0, |details| number(details.reasoning_tokens));
+        let cached = fields.prompt_tokens_details.map_or(0, |details| number(details.cached_tokens));
+        let input = number(fields.prompt_tokens);
+        let mut output = number(fields.completion_tokens);
+        // xAI counts reasoning beside the completion, OpenAI inside it; the total tells which.
+        let beside = input.checked_add(output).and_then(|sum| sum.checked_add(reasoning));
+        if reasoning > 0 && beside == Some(number(fields.total_tokens)) {
+            output += reasoning;
+        }
+        Some(Usage { input, output, cached: cached.max(number(fields.prompt_cache_hit_tokens)), reasoning })
+    }
+}
+
+impl<'a> Choice<'a> {
+    /// True if it is the one that was asked for; a server that sends more is not followed.
+    pub(super) fn is_first(&self) -> bool {
+        self.index.is_none_or(|index| index == 0)
+    }
+
+    /// Its piece: of a stream, or of a whole reply.
+    pub(super) fn piece(&self) -> Option<&Piece<'a>> {
+        self.delta.as_ref().or(self.message.as_ref())
+    }
+
+    /// Its finish reason; an empty one is none.
+    pub(super) fn finish_reason(&self) -> Option<String> {
+        self.finish_reason
+            .map(|raw| string(raw).unwrap_or_else(|| raw.get().to_owned()))
+            .filter(|text| !text.is_empty())
+    }
+}
+
+impl Piece<'_> {
+    /// What it says; an error if its content is nothing that could be read.
+    pub(super) fn words(&self) -> Result<Vec<Words>, serde_json::Error> {
+        let mut words = Vec::new();
+        // Some servers send the same text under both names.
+        let reasoning = [self.reasoning_content, self.reasoning];
+        let reasoning = reasoning.into_iter().flatten().filter_map(string).find(|text| !text.is_empty());
+        words.extend(reasoning.map(Words::Reasoning));
+        if let Some(content) = self.content {
+            words.extend(content_words(content)?);
+        }
+        words.extend(self.refusal.and_then(string).map(Words::Refusal));
+        Ok(words)
+    }
+
+    /// What it adds to calls.
+    pub(super) fn calls(&self) -> Vec<CallPiece> {
+        let calls = self.tool_calls.iter().flatten().map(|call| CallPiece {
+            index: call.index.and_then(|index| plain(index).parse().ok()),
+            id: call.id.map(plain).filter(|id| !id.is_empty()),
+            ..call.function.as_ref().map(Function::piece).unwrap_or_default()
+        });
+        calls.chain(self.function_call.iter().map(Function::piece)).collect()
+    }
+}
+
+impl Function<'_> {
+    fn piece(&self) -> CallPiece {
+        CallPiece {
+            name: self.name.and_then(string).filter(|name| !name.is_empty()),
+            // An object where its text should stand is kept as it came.
+            arguments: self.arguments.map(plain).unwrap_or_default(),
+            ..CallPiece::default()
+        }
+    }
+}
+
+fn content_words(content: &RawValue) -> Result<Vec<Words>, serde_json::Error> {
+    if let Some(text) = string(content) {
+        return Ok(vec![Words::Text(text)]);
+    }
+    let parts: Vec<&RawValue> = serde_json::from_str(content.get())?;
+    Ok(parts.into_iter().flat_map(part_words).collect())
+}
+
+fn part_words(part: &RawValue) -> Vec<Words> {
+    if let Some(text) = string(part) {
+        return vec![Words::Text(text)];
+    }
+    let Ok(part) = serde_json::from_str::<Part<'_>>(part.get()) else { return Vec::new() };
+    let thinking = part.thinking.map(|thinking| match content_words(thinking) {
+        Ok(words) => words.into_iter().map(as_reasoning).collect(),
+        Err(_) => Vec::new(),
+    });
+    let mut words = thinking.unwrap_or_default();
+    words.extend(part.text.and_then(string).map(Words::Text));
+    words
+}
+
+fn as_reasoning(words: Words) -> Words {
+    match words {
+        Words::Text(text) | Words::Reasoning(text) | Words::Refusal(text) => Words::Reasoning(text),
+    }
+}
+
+/// A number of tokens; what is none counts as 0.
+fn number(raw: Option<&RawValue>) -> u64 {
+    raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or(0)
+}
+
+/// A string without its quotes, anything else as it stands.
+fn plain(raw: &RawValue) -> String {
+    string(raw).unwrap_or_else(|| raw.get().to_owned())
+}
+
+/// The text of a JSON string. Half a surrogate pair becomes U+FFFD: servers that escape what is not
+/// ASCII cut pairs apart, and one bad character is no reason to lose a reply.
+fn string(raw: &RawValue) -> Option<String> {
+    struct Lossy;
+    impl Visitor<'_> for Lossy {
+        type Value = String;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a string")
+        }
+
+        fn visit_bytes<E>(self, bytes: &[u8]) -> Result<String, E> {
+            Ok(String::from_utf8_lossy(bytes).into_owned())
+        }
+    }
+    if !raw.get().starts_with('"') {
+        return None;
+    }
+    let mut json = serde_json::Deserializer::from_str(raw.get());
+    String::deserialize(&mut json)
+        .or_else(|_| serde_json::Deserializer::from_str(raw.get()).deserialize_bytes(Lossy))
+        .ok()
+}
