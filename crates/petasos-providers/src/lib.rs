@@ -3,6 +3,27 @@
 //! [`Provider`] and [`Encoder`] are the seam. An encoder is pure and makes the bytes of a message once;
 //! a provider sends them and gives back a [`ReplyStream`]. What differs between vendors is data.
 
+mod catalog;
+mod classify;
+mod endpoint;
+mod error;
+mod http;
+mod models;
+mod network;
+mod openai_chat;
 mod provider;
+mod reading;
+mod secret;
+mod sse;
+mod tokens;
 
+pub use catalog::spoken_wires;
+pub use classify::{ErrorAnswer, WaitHeaders, classify, wait_asked};
+pub use endpoint::{Endpoint, Timeouts};
+pub use error::ProviderError;
+pub use http::HttpProvider;
+pub use openai_chat::{ChatDecoder, ChatEncoder, Fed};
 pub use provider::{Body, Encoder, Provider, ReplyEvent, ReplyStream, Tail};
+pub use secret::Secret;
+pub use sse::{EVENT_CAP, EventTooLarge, SseEvent, SseReader};
+pub use tokens::estimate;

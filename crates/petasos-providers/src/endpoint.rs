@@ -1,0 +1,143 @@
+//! Where a provider is and how long to wait for it.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use petasos_core::request::Wire;
+use petasos_core::text::Text;
+use reqwest::Url;
+
+use crate::catalog::spoken_wires;
+use crate::error::ProviderError;
+use crate::secret::Secret;
+
+/// Whom requests go to. Its URL was checked when it was made.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    name: Text,
+    base: Url,
+    wire: Wire,
+    /// The key, if it wants one.
+    pub key: Option<Secret>,
+    /// How long to wait for what.
+    pub timeouts: Timeouts,
+}
+
+/// How long to wait for what. Each wait ends in a failure that core retries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// For a connection.
+    pub connect: Duration,
+    /// From the request to the first piece of the reply, the connection included.
+    pub first_byte: Duration,
+    /// Between two pieces of the reply. Comments and pings are no pieces; a slow trickle of them is.
+    pub idle: Duration,
+    /// For the whole call; none is no limit.
+    pub call: Option<Duration>,
+}
+
+impl Default for Timeouts {
+    /// 10 s, 120 s, 120 s, none.
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            first_byte: Duration::from_secs(120),
+            idle: Duration::from_secs(120),
+            call: None,
+        }
+    }
+}
+
+impl Endpoint {
+    /// An endpoint without a key and with the default waits.
+    ///
+    /// The base URL is used as given; `/chat/completions` and `/models` go behind its path, and slashes at
+    /// its end do not count.
+    ///
+    /// # Errors
+    /// [`ProviderError`] if no request could go there, or none on this wire.
+    pub fn new(name: &str, base_url: &str, wire: Wire) -> Result<Self, ProviderError> {
+        let base_url = base_url.trim();
+        let bad = |why: &str| ProviderError::BadUrl { url: shown(base_url), why: why.to_owned() };
+        let base = Url::parse(base_url).map_err(|error| bad(&error.to_string()))?;
+        if !matches!(base.scheme(), "http" | "https") {
+            return Err(bad("its scheme is neither http nor https"));
+        }
+        if !base.has_host() {
+            return Err(bad("it names no host"));
+        }
+        if !base.username().is_empty() || base.password().is_some() {
+            return Err(bad("it holds a user name or a password; a key goes into its variable"));
+        }
+        if !spoken_wires().contains(&wire) {
+            return Err(ProviderError::WireNotSpoken { wire });
+        }
+        Ok(Self { name: name.into(), base, wire, key: None, timeouts: Timeouts::default() })
+    }
+
+    /// With a key; an empty one is none.
+    #[must_use]
+    pub fn with_key(mut self, key: Secret) -> Self {
+        self.key = Some(key).filter(|key| !key.is_empty());
+        self
+    }
+
+    /// With other waits.
+    #[must_use]
+    pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
+        self.timeouts = timeouts;
+        self
+    }
+
+    /// What the provider is called.
+    pub fn name(&self) -> &Text {
+        &self.name
+    }
+
+    /// Which protocol it speaks.
+    pub fn wire(&self) -> Wire {
+        self.wire
+    }
+
+    /// Its host, with its port if that is not the usual one.
+    pub fn host(&self) -> String {
+        let host = self.base.host_str().unwrap_or_default();
+        match self.base.port() {
+            Some(port) => format!("{host}:{port}"),
+            None => host.to_owned(),
+        }
+    }
+
+    /// The URL of something below the base.
+    pub(crate) fn url(&self, below: &[&str]) -> Url {
+        let mut url = self.base.clone();
+        if let Ok(mut path) = url.path_segments_mut() {
+            for _ in self.base.path().bytes().rev().take_while(|byte| *byte == b'/') {
+                path.pop_if_empty();
+            }
+            path.extend(below);
+        }
+        url
+    }
+
+    /// True if the base URL has no path, so that a missing `/v1` is likely.
+    pub(crate) fn is_without_path(&self) -> bool {
+        self.base.path().trim_matches('/').is_empty()
+    }
+
+    /// True if it is on this machine: no proxy is asked.
+    pub(crate) fn is_loopback(&self) -> bool {
+        let Some(host) = self.base.host_str() else { return false };
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        let is_local_name = bare == "localhost" || bare.ends_with(".localhost");
+        is_local_name || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    }
+}
+
+/// A URL without what stands before its host, which may be a key.
+fn shown(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
+    let short: String = host.chars().take(200).collect();
+    if scheme.is_empty() { short } else { format!("{scheme}://{short}") }
+}

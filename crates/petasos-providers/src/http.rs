@@ -1,0 +1,269 @@
+//! A provider behind HTTP: one client, bounded waits, and an answer that is read whatever it is.
+
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use futures_util::stream;
+use petasos_core::entry::Head;
+use petasos_core::request::{Target, ToolMode, Wire};
+use petasos_core::stop::FailureKind;
+use petasos_core::text::Text;
+use petasos_core::turn::Failure;
+use petasos_core::usage::Usage;
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
+use reqwest::{Client, RequestBuilder, Response, redirect};
+use rustls::crypto::ring;
+use rustls::{ClientConfig, RootCertStore};
+use tokio::time::{Instant, timeout_at};
+
+use crate::classify::{ErrorAnswer, WaitHeaders, classify, wait_asked};
+use crate::endpoint::Endpoint;
+use crate::models;
+use crate::network::unreachable;
+use crate::openai_chat::ChatEncoder;
+use crate::provider::{Encoder, Provider, ReplyEvent, ReplyStream};
+use crate::reading::Reading;
+
+/// The most that is read of an error's body (P06).
+const ERROR_CAP: usize = 64 << 10;
+/// How long its body is read (P06).
+const ERROR_TIME: Duration = Duration::from_secs(10);
+/// The most that a list of models may hold.
+const MODELS_CAP: usize = 4 << 20;
+
+/// A provider that is asked over HTTP. The client behind it is made at the first request.
+#[derive(Clone, Debug)]
+pub struct HttpProvider {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    endpoint: Endpoint,
+    host: String,
+    client: OnceLock<Result<Client, String>>,
+}
+
+/// Where a call stands.
+enum Calling {
+    Sending { shared: Arc<Shared>, body: Bytes, refusal: Option<Failure> },
+    Reading(Box<Reading>),
+    Ended,
+}
+
+impl HttpProvider {
+    /// A provider at this endpoint. Opens nothing.
+    pub fn new(endpoint: Endpoint) -> Self {
+        let host = endpoint.host();
+        Self { shared: Arc::new(Shared { endpoint, host, client: OnceLock::new() }) }
+    }
+
+    /// Where it is.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.shared.endpoint
+    }
+}
+
+impl Provider for HttpProvider {
+    fn encoder(&self, target: &Target, head: &Head) -> Box<dyn Encoder> {
+        Box::new(ChatEncoder::new(target, head))
+    }
+
+    fn call(&self, target: &Target, body: Bytes) -> ReplyStream {
+        let refusal = self.shared.refusal(target);
+        let calling = Calling::Sending { shared: Arc::clone(&self.shared), body, refusal };
+        Box::pin(stream::unfold(calling, advance))
+    }
+
+    fn models(&self) -> BoxFuture<'_, Result<Vec<Text>, Failure>> {
+        Box::pin(self.shared.models())
+    }
+}
+
+/// The next event of a call.
+async fn advance(mut calling: Calling) -> Option<(ReplyEvent, Calling)> {
+    loop {
+        calling = match calling {
+            Calling::Sending { refusal: Some(failure), .. } => {
+                return Some((ReplyEvent::Failed(failure), Calling::Ended));
+            }
+            Calling::Sending { shared, body, refusal: None } => match shared.post(body).await {
+                Ok(reading) => Calling::Reading(Box::new(reading)),
+                Err(failure) => return Some((ReplyEvent::Failed(failure), Calling::Ended)),
+            },
+            Calling::Reading(mut reading) => match reading.next().await {
+                delta @ ReplyEvent::Delta(_) => return Some((delta, Calling::Reading(reading))),
+                end @ (ReplyEvent::Done(_) | ReplyEvent::Failed(_)) => return Some((end, Calling::Ended)),
+            },
+            Calling::Ended => return None,
+        };
+    }
+}
+
+impl Shared {
+    /// Why a target cannot be asked here.
+    fn refusal(&self, target: &Target) -> Option<Failure> {
+        let native = target.tool_mode == ToolMode::Native;
+        let message = match (target.wire, native) {
+            (Wire::Chat, true) => return None,
+            (Wire::Responses | Wire::Messages, _) => "speaks the chat wire alone",
+            (Wire::Chat, false) => "takes calls in the wire's own form alone",
+        };
+        let message = format!("the provider {} {message}; choose another target", self.endpoint.name());
+        Some(not_sent(FailureKind::BadRequest, &message))
+    }
+
+    async fn post(&self, body: Bytes) -> Result<Reading, Failure> {
+        let started = Instant::now();
+        let url = self.endpoint.url(&["chat", "completions"]);
+        let request = self.client()?.post(url).body(body);
+        let request = request.header(CONTENT_TYPE, "application/json").header(ACCEPT, "text/event-stream");
+        let response = self.send(request, started).await?;
+        Ok(Reading::new(response, &self.host, started, self.endpoint.timeouts))
+    }
+
+    async fn models(&self) -> Result<Vec<Text>, Failure> {
+        let started = Instant::now();
+        let request = self.client()?.get(self.endpoint.url(&["models"])).header(ACCEPT, "application/json");
+        let response = self.send(request, started).await?;
+        let until = started + self.endpoint.timeouts.first_byte;
+        let body = read_upto(response, MODELS_CAP, until).await;
+        models::read(&self.host, &body)
+    }
+
+    /// Sends a request; the answer is a good one, its body unread.
+    async fn send(&self, request: RequestBuilder, started: Instant) -> Result<Response, Failure> {
+        let request = match &self.endpoint.key {
+            Some(key) => {
+                let Ok(mut value) = HeaderValue::from_str(&format!("Bearer {}", key.reveal())) else {
+                    let message = "the key holds characters that no header can carry; check how it was set";
+                    return Err(not_sent(FailureKind::Auth, message));
+                };
+                value.set_sensitive(true);
+                request.header(AUTHORIZATION, value)
+            }
+            None => request,
+        };
+        let timeouts = self.endpoint.timeouts;
+        let first = started + timeouts.first_byte;
+        let until = timeouts.call.map_or(first, |call| first.min(started + call));
+        let response = match timeout_at(until, request.send()).await {
+            Ok(Ok(response)) => response,
+            Ok(Err(error)) => return Err(unreachable(&self.host, &error)),
+            Err(_) => {
+                let waited = started.elapsed().as_secs();
+                let message = format!("no answer from {} for {waited} s", self.host);
+                return Err(Failure {
+                    usage: None,
+                    micro_usd: None,
+                    ..not_sent(FailureKind::Timeout, &message)
+                });
+            }
+        };
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        Err(self.error_answer(response, timeouts.call.map(|call| started + call)).await)
+    }
+
+    async fn error_answer(&self, response: Response, call_until: Option<Instant>) -> Failure {
+        let status = response.status().as_u16();
+        let headers = response.headers().clone();
+        let until = Instant::now() + ERROR_TIME;
+        let until = call_until.map_or(until, |call| call.min(until));
+        let location = text(&headers, LOCATION.as_str()).filter(|_| response.status().is_redirection());
+        if let Some(location) = location {
+            // A key never follows to another place, so nothing does.
+            let place: String = location.chars().take(200).collect();
+            let message = format!(
+                "{status} from {}: it sends requests on to {place}; is that the base URL?",
+                self.host
+            );
+            return Failure { status: Some(status), ..not_sent(FailureKind::NotFound, &message) };
+        }
+        let wait = WaitHeaders {
+            after: text(&headers, "retry-after"),
+            after_ms: text(&headers, "retry-after-ms"),
+            date: text(&headers, "date"),
+        };
+        let body = read_upto(response, ERROR_CAP, until).await;
+        let failure = classify(&ErrorAnswer {
+            host: &self.host,
+            status,
+            media: text(&headers, CONTENT_TYPE.as_str()).unwrap_or_default(),
+            body: &String::from_utf8_lossy(&body),
+            retry_after: wait_asked(&wait, SystemTime::now()),
+        });
+        self.with_hint(failure)
+    }
+
+    /// Adds what the endpoint itself tells about a failure.
+    fn with_hint(&self, failure: Failure) -> Failure {
+        let hint = match failure.kind {
+            FailureKind::Auth if self.endpoint.key.is_none() => "no key was sent",
+            FailureKind::NotFound if self.endpoint.is_without_path() => "the base URL has no path: add /v1",
+            FailureKind::Auth
+            | FailureKind::NotFound
+            | FailureKind::Billing
+            | FailureKind::RateLimit
+            | FailureKind::Overloaded
+            | FailureKind::Timeout
+            | FailureKind::Network
+            | FailureKind::BadRequest
+            | FailureKind::Overflow
+            | FailureKind::Empty
+            | FailureKind::BadStream
+            | FailureKind::Other => return failure,
+        };
+        Failure { message: format!("{}; {hint}", failure.message).into(), ..failure }
+    }
+
+    fn client(&self) -> Result<&Client, Failure> {
+        let made = self.client.get_or_init(|| client(&self.endpoint));
+        made.as_ref()
+            .map_err(|why| not_sent(FailureKind::Other, &format!("no HTTP client could be made: {why}")))
+    }
+}
+
+/// The one place where a client is made and TLS is set.
+fn client(endpoint: &Endpoint) -> Result<Client, String> {
+    let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let client = Client::builder()
+        .tls_backend_preconfigured(tls)
+        .redirect(redirect::Policy::none())
+        .connect_timeout(endpoint.timeouts.connect)
+        .user_agent(concat!("petasos/", env!("CARGO_PKG_VERSION")));
+    // A proxy of the environment knows nothing of servers on this machine.
+    let client = if endpoint.is_loopback() { client.no_proxy() } else { client };
+    client.build().map_err(|error| error.without_url().to_string())
+}
+
+/// What comes of a body until it ends, breaks off, is as large as `cap`, or this time has come.
+async fn read_upto(mut response: Response, cap: usize, until: Instant) -> Vec<u8> {
+    let mut body = Vec::new();
+    while let Ok(Ok(Some(bytes))) = timeout_at(until, response.chunk()).await {
+        let room = cap.saturating_sub(body.len());
+        body.extend(bytes.iter().take(room));
+        if body.len() >= cap {
+            break;
+        }
+    }
+    body
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+/// A failure that used nothing.
+fn not_sent(kind: FailureKind, message: &str) -> Failure {
+    let usage = Some(Usage::default());
+    Failure { kind, status: None, message: message.into(), retry_after: None, usage, micro_usd: Some(0) }
+}
