@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use petasos_core::entry::{Body, Damage, Entry, Keep, SessionStart};
+use petasos_core::entry::{Body, Content, Damage, Entry, Keep, SessionStart};
 use petasos_core::id::{Digest, Seq, SessionId};
 use petasos_core::text::Text;
 use petasos_core::time::Time;
@@ -144,6 +144,9 @@ pub struct Listing {
     pub unreadable: Vec<(SessionId, StoreError)>,
 }
 
+/// Characters of what was said first that a list shows.
+const FIRST: usize = 200;
+
 /// A session in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
@@ -151,6 +154,8 @@ pub struct Listed {
     pub start: SessionStart,
     /// Its title: the last setting of that name.
     pub title: Option<Text>,
+    /// How what was said first begins: its first 200 characters.
+    pub first: Option<Text>,
     /// When it was made.
     pub made: Time,
     /// When its last entry was made.
@@ -170,9 +175,17 @@ impl Listed {
             let Body::Setting(setting) = &entry.body else { return None };
             (&*setting.key == "title").then(|| setting.value.clone())
         });
+        let said = contents.entries.iter().find_map(|entry| {
+            let Body::Said(said) = &entry.body else { return None };
+            said.content.iter().find_map(|piece| match piece {
+                Content::Text(text) => Some(text.chars().take(FIRST).collect::<String>().into()),
+                Content::Blob { .. } => None,
+            })
+        });
         Some(Self {
             start: start.clone(),
             title: title.flatten(),
+            first: said,
             made: first.at,
             last: contents.entries.iter().map(|entry| entry.at).max()?,
             entries: contents.entries.len() as u64,

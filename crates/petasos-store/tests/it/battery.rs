@@ -237,17 +237,22 @@ fn a_list_shows_what_the_logs_say() {
         let late = Entry { at: Time(AT.0 + 5), ..title(2, Some("One")) };
         append(&mut opened, &[late, title(3, Some("Two"))], Keep::Written);
         let mut opened = store.create(start("s1"), &holder("a"), AT).unwrap();
+        let long = "北".repeat(300);
         append(&mut opened, &[title(2, Some("One")), title(3, None)], Keep::Written);
+        append(&mut opened, &[said(4, &long), said(5, "more")], Keep::Written);
         let listing = store.list().unwrap();
-        let listed = |session, title: Option<&str>, last| Listed {
-            start: start(session),
-            title: title.map(Text::from),
+        let s2 = Listed {
+            start: start("s2"),
+            title: Some("Two".into()),
+            first: None,
             made: AT,
-            last,
+            last: Time(AT.0 + 5),
             entries: 4,
             damaged: 0,
         };
-        let wanted = [listed("s1", None, AT), listed("s2", Some("Two"), Time(AT.0 + 5))];
+        let first = Some("北".repeat(200).into());
+        let s1 = Listed { start: start("s1"), title: None, first, last: AT, entries: 6, ..s2.clone() };
+        let wanted = [s1, s2];
         assert_eq!(listing.sessions, wanted);
         assert_eq!(listing.unreadable.len(), 0);
     });
