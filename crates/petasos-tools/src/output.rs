@@ -1,0 +1,150 @@
+//! What a model reads of a call: cut to its cap, the whole in a blob, and errors as JSON.
+
+use petasos_core::bounded::{Bounded, Cap};
+use petasos_core::text::Text;
+use petasos_core::time::Span;
+use petasos_core::tool::{BlobName, Fact, Outcome, ToolOutput, Trouble};
+use tokio::time::Instant;
+
+use crate::tool::{Blobs, Context};
+
+/// What went wrong, as the model reads it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Problem {
+    error: Text,
+    cause: Text,
+    hint: Text,
+}
+
+impl Problem {
+    /// A problem: what went wrong in a few words, why, and what to do next.
+    pub(crate) fn new(error: &str, cause: impl Into<Text>, hint: impl Into<Text>) -> Self {
+        Self { error: Text::from(error), cause: cause.into(), hint: hint.into() }
+    }
+
+    /// The JSON text of it.
+    pub(crate) fn json(&self) -> String {
+        // Each part alone is short, but for names and patterns that the model made long.
+        let short = |text: &Text| Bounded::new(text, Cap(4_000), "shortened").text().clone();
+        let (error, cause, hint) = (short(&self.error), short(&self.cause), short(&self.hint));
+        Trouble { error: &error, cause: &cause, hint: &hint }.json()
+    }
+
+    /// What the model reads of a call that was not understood.
+    pub(crate) fn bounded(&self) -> Bounded {
+        Bounded::new(&self.json(), Cap::RESULT, "the rest is not kept")
+    }
+}
+
+/// What a tool has to say.
+#[derive(Clone, Debug)]
+pub(crate) struct Told {
+    /// How it ended.
+    pub(crate) outcome: Outcome,
+    /// What there is to read.
+    pub(crate) shown: Shown,
+    /// What is known to have happened.
+    pub(crate) facts: Vec<Fact>,
+}
+
+/// What there is to read.
+#[derive(Clone, Debug)]
+pub(crate) enum Shown {
+    /// All of it; a blob is made of what is longer than the cap.
+    All(String),
+    /// What was chosen to fit the cap.
+    Part {
+        /// The text.
+        text: String,
+        /// Size of the whole.
+        bytes: u64,
+        /// Where the whole is.
+        blob: Option<BlobName>,
+    },
+}
+
+impl Told {
+    /// It did what it was asked.
+    pub(crate) fn ok(text: impl Into<String>) -> Self {
+        Self { outcome: Outcome::Ok, shown: Shown::All(text.into()), facts: Vec::new() }
+    }
+
+    /// There is nothing to show, and why that is normal.
+    pub(crate) fn empty(text: impl Into<String>) -> Self {
+        Self { outcome: Outcome::Empty, ..Self::ok(text) }
+    }
+
+    /// The same, with a fact.
+    pub(crate) fn with(mut self, fact: Fact) -> Self {
+        self.facts.push(fact);
+        self
+    }
+}
+
+impl From<Problem> for Told {
+    fn from(problem: Problem) -> Self {
+        Self { outcome: Outcome::Error, ..Self::ok(problem.json()) }
+    }
+}
+
+/// How what a tool has to say becomes its output.
+pub(crate) async fn output(context: &Context, began: Instant, told: Told) -> ToolOutput {
+    let Told { outcome, shown, facts } = told;
+    let (for_model, bytes, blob) = match shown {
+        Shown::All(text) => {
+            let bytes = text.len() as u64;
+            if text.chars().nth(context.cap.0).is_none() {
+                (Bounded::new(&text, context.cap, ""), bytes, None)
+            } else {
+                let blob = keep(&*context.blobs, text.clone().into_bytes()).await;
+                (Bounded::new(&text, context.cap, &whole(&blob)), bytes, blob.ok())
+            }
+        }
+        Shown::Part { text, bytes, blob } => {
+            (Bounded::new(&text, context.cap, "ask for less at once"), bytes, blob)
+        }
+    };
+    ToolOutput { outcome, for_model, bytes, blob, facts, took: since(began) }
+}
+
+/// Where the whole is, as the mark in a cut text says it.
+pub(crate) fn whole(blob: &Result<BlobName, String>) -> String {
+    match blob {
+        Ok(name) => format!("the whole is in {}; read it with read_file", blob_path(name)),
+        Err(why) => format!("the whole could not be kept: {why}"),
+    }
+}
+
+/// How a blob is named to the model.
+fn blob_path(name: &BlobName) -> String {
+    let digits: String = name.hash.to_string().chars().take(8).collect();
+    format!("blob:{digits}")
+}
+
+/// How long a call ran.
+pub(crate) fn since(began: Instant) -> Span {
+    Span(u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX))
+}
+
+async fn keep(blobs: &dyn Blobs, bytes: Vec<u8>) -> Result<BlobName, String> {
+    let keeping = async {
+        let mut writer = blobs.create().await?;
+        writer.write(bytes).await?;
+        writer.finish().await
+    };
+    keeping.await.map_err(|error: crate::tool::BlobTrouble| error.to_string())
+}
+
+/// Does work that blocks as long as a disk does, off the threads that must not wait.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(error) => match error.try_into_panic() {
+            // The runtime catches it and tells it, as it does for any tool.
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => Err(Problem::new("not done", "the program is being shut down", "try again later")),
+        },
+    }
+}

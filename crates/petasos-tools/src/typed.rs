@@ -1,0 +1,88 @@
+//! Tools with typed arguments: schema, reading of arguments and the way to an output are the same for all.
+
+use std::fmt;
+use std::future::Future;
+
+use futures_util::future::BoxFuture;
+use petasos_core::approval::Approved;
+use petasos_core::bounded::Bounded;
+use petasos_core::claims::{Claims, Place, Rerun};
+use petasos_core::text::{Json, NotJson};
+use petasos_core::tool::{Outcome, ToolOutput};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use tokio::time::Instant;
+
+use crate::arguments;
+use crate::output::{Problem, Told, output};
+use crate::tool::{Context, Tool, ToolSpec};
+
+/// A tool by its arguments and its work.
+pub(crate) trait TypedTool: fmt::Debug + Send + Sync {
+    /// Its name.
+    const NAME: &'static str;
+    /// When to use it, when not, and what it gives.
+    const DESCRIPTION: &'static str;
+    /// What a call gives.
+    type Arguments: DeserializeOwned + JsonSchema + Send;
+
+    /// What a call touches.
+    fn claims(&self, arguments: Self::Arguments) -> Result<Claims, Problem>;
+
+    /// Does it.
+    fn work(
+        &self,
+        arguments: Self::Arguments,
+        context: &Context,
+    ) -> impl Future<Output = Result<Told, Problem>> + Send;
+
+    /// Sees after a crash whether it was done.
+    fn probe(&self, _probe: &Json) -> impl Future<Output = Outcome> + Send {
+        std::future::ready(Outcome::Unknown)
+    }
+}
+
+/// A typed tool behind the seam.
+#[derive(Debug)]
+pub(crate) struct Typed<T> {
+    spec: ToolSpec,
+    tool: T,
+}
+
+impl<T: TypedTool> Typed<T> {
+    /// The tool with its spec.
+    pub(crate) fn new(tool: T) -> Result<Self, NotJson> {
+        Ok(Self { spec: arguments::spec::<T::Arguments>(T::NAME, T::DESCRIPTION)?, tool })
+    }
+}
+
+impl<T: TypedTool> Tool for Typed<T> {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn claims(&self, arguments: &Json) -> Result<Claims, Bounded> {
+        let read = arguments::read(T::NAME, arguments);
+        read.and_then(|arguments| self.tool.claims(arguments)).map_err(|problem| problem.bounded())
+    }
+
+    fn run<'a>(&'a self, call: &'a Approved, context: Context) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(async move {
+            let began = Instant::now();
+            let told = match arguments::read(T::NAME, &call.proposal().arguments) {
+                Ok(arguments) => self.tool.work(arguments, &context).await,
+                Err(problem) => Err(problem),
+            };
+            output(&context, began, told.unwrap_or_else(Told::from)).await
+        })
+    }
+
+    fn probe<'a>(&'a self, probe: &'a Json) -> BoxFuture<'a, Outcome> {
+        Box::pin(self.tool.probe(probe))
+    }
+}
+
+/// Claims of a call that changes nothing.
+pub(crate) fn reads(places: Vec<Place>) -> Claims {
+    Claims { rerun: Rerun::Free, places, alone: false, argv: Vec::new(), probe: None }
+}

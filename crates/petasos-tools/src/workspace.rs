@@ -1,0 +1,158 @@
+//! The folder that tools work in, held as an open descriptor.
+//!
+//! Whatever a path says, and whatever is swapped while a call runs, nothing outside the folder is read or
+//! written: a path is first walked part by part to find which file it means, and that file is then opened
+//! from the descriptor by a kernel or a walk that refuses to leave it. Names are never compared as strings
+//! to decide.
+
+mod files;
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use petasos_core::claims::{Access, Place, PlaceKind};
+use petasos_core::text::Text;
+
+use crate::output::Problem;
+pub(crate) use files::{Replaced, kind_of};
+
+/// Links that one path may lead through; Linux has the same number.
+const MOST_LINKS: usize = 40;
+
+/// The folder that tools work in.
+#[derive(Debug)]
+pub struct Workspace {
+    dir: Dir,
+    root: PathBuf,
+    given: PathBuf,
+}
+
+/// Why a folder cannot be a workspace.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkspaceError {
+    /// It is not there, is no folder, or may not be opened.
+    #[error("{} cannot be the workspace: {source}; name a folder that is there", path.display())]
+    Unusable {
+        /// The folder that was named.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// A file or folder of the workspace, by its parts after every link was followed. It need not be there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Location(PathBuf);
+
+impl Location {
+    /// The path from the workspace on; `.` is the workspace.
+    pub(crate) fn path(&self) -> &Path {
+        if self.0.as_os_str().is_empty() { Path::new(".") } else { &self.0 }
+    }
+
+    /// The folder it lies in and its name there; none for the workspace itself.
+    pub(crate) fn split(&self) -> Option<(Self, OsString)> {
+        let name = self.0.file_name()?.to_owned();
+        Some((Self(self.0.parent()?.to_owned()), name))
+    }
+
+    /// Its name to people and in claims: the parts joined by `/`, empty for the workspace.
+    pub(crate) fn name(&self) -> String {
+        let parts: Vec<_> = self.0.iter().map(|part| part.to_string_lossy()).collect();
+        parts.join("/")
+    }
+
+    /// Its name where an empty one would read badly.
+    pub(crate) fn shown(&self) -> String {
+        if self.0.as_os_str().is_empty() { "the workspace".to_owned() } else { self.name() }
+    }
+
+    /// The place that a call touches here.
+    pub(crate) fn place(&self, access: Access) -> Place {
+        Place { kind: PlaceKind::Path, name: Text::from(self.name()), access }
+    }
+}
+
+impl Workspace {
+    /// Opens a folder. From then on it is that folder, also if a link that led to it is changed.
+    ///
+    /// # Errors
+    /// [`WorkspaceError::Unusable`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, WorkspaceError> {
+        let path = path.as_ref();
+        let unusable = |source| WorkspaceError::Unusable { path: path.to_owned(), source };
+        let given = std::path::absolute(path).map_err(unusable)?;
+        let root = path.canonicalize().map_err(unusable)?;
+        let dir = Dir::open_ambient_dir(&root, ambient_authority()).map_err(unusable)?;
+        Ok(Self { dir, root, given })
+    }
+
+    /// The folder's path with every link followed, for people and for the prompt.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Finds which file of the workspace a path means.
+    pub(crate) fn find(&self, path: &str) -> Result<Location, Problem> {
+        if path.is_empty() || path.contains('\0') {
+            let hint = "give a path from the workspace on, such as src/main.rs; . is the workspace itself";
+            return Err(Problem::new("no path", format!("{path:?} names nothing"), hint));
+        }
+        let inside = self.inside(Path::new(path)).ok_or_else(|| self.outside(path))?;
+        self.walk(path, &inside)
+    }
+
+    /// The part of a path below the workspace; models often give whole paths. None if it lies elsewhere.
+    fn inside(&self, path: &Path) -> Option<PathBuf> {
+        if !path.has_root() {
+            return Some(path.to_owned());
+        }
+        let below = path.strip_prefix(&self.root).or_else(|_| path.strip_prefix(&self.given));
+        below.map(Path::to_owned).ok()
+    }
+
+    fn walk(&self, told: &str, inside: &Path) -> Result<Location, Problem> {
+        let mut rest: VecDeque<OsString> = inside.iter().map(OsString::from).collect();
+        let mut found = PathBuf::new();
+        let mut links = 0;
+        while let Some(part) = rest.pop_front() {
+            match Path::new(&part).components().next() {
+                None | Some(Component::CurDir) => continue,
+                Some(Component::ParentDir) if !found.pop() => return Err(self.outside(told)),
+                Some(Component::ParentDir) => continue,
+                // A link to an absolute path in the workspace starts again from its root.
+                Some(Component::RootDir | Component::Prefix(_)) => return Err(self.outside(told)),
+                Some(Component::Normal(name)) => found.push(name),
+            }
+            // What is not there has no link in it; what may not be looked at is refused when it is opened.
+            let Ok(target) = self.dir.read_link_contents(&found) else { continue };
+            links += 1;
+            if links > MOST_LINKS {
+                let cause = format!("{told} leads through more than {MOST_LINKS} links");
+                return Err(Problem::new(
+                    "links lead in a circle",
+                    cause,
+                    "look at the links with list_files",
+                ));
+            }
+            found.pop();
+            let Some(below) = self.inside(&target) else { return Err(self.outside(told)) };
+            if target.has_root() {
+                found.clear();
+            }
+            below.iter().rev().for_each(|part| rest.push_front(OsString::from(part)));
+        }
+        Ok(Location(found))
+    }
+
+    fn outside(&self, path: &str) -> Problem {
+        let cause = format!("{path:?} leads out of the workspace {}", self.root.display());
+        let hint = "only files in the workspace can be reached; give a path from the workspace on, such as \
+                    src/main.rs";
+        Problem::new("outside the workspace", cause, hint)
+    }
+}
