@@ -1,0 +1,89 @@
+//! `edit_file`: replaces exact pieces of a file, all of them or none.
+
+use std::sync::Arc;
+
+use petasos_core::claims::Claims;
+use petasos_core::text::Json;
+use petasos_core::tool::Outcome;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::edit::{Edited, apply};
+use crate::output::{Problem, Told, blocking};
+use crate::tool::Context;
+use crate::typed::TypedTool;
+use crate::workspace::Workspace;
+use crate::write_file::{not_written, seen, stopped, writes, wrote};
+
+/// Larger files are not edited: all of one is held in memory.
+const LARGEST: u64 = 16 * 1024 * 1024;
+
+/// `edit_file`.
+#[derive(Debug)]
+pub(crate) struct EditFile {
+    pub(crate) workspace: Arc<Workspace>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arguments {
+    /// Path in the workspace.
+    path: String,
+    /// Made in order; if one fails, nothing is changed.
+    edits: Vec<Edit>,
+}
+
+/// One replacement.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Edit {
+    /// Text as it stands in the file, with enough around it to be there once.
+    pub(crate) old: String,
+    /// What stands there instead.
+    pub(crate) new: String,
+    /// Replace every place, not just one.
+    pub(crate) all: Option<bool>,
+}
+
+impl TypedTool for EditFile {
+    const NAME: &'static str = "edit_file";
+    const DESCRIPTION: &'static str = "Replace exact pieces of text in a file of the workspace; line ends, mode and \
+        all else stay. Read the file first. For a new file or a whole rewrite use write_file.";
+    type Arguments = Arguments;
+
+    fn claims(&self, arguments: Arguments) -> Result<Claims, Problem> {
+        let location = self.workspace.find(&arguments.path)?;
+        // What does not fit now may fit when an earlier call of the same reply is done.
+        let edited = self.workspace.bytes(&location, LARGEST).and_then(|old| apply(old, &arguments.edits));
+        let content = edited.ok().map(|edited| edited.content);
+        Ok(writes(&self.workspace, &location, content.as_deref()))
+    }
+
+    async fn work(&self, arguments: Arguments, context: &Context) -> Result<Told, Problem> {
+        let (workspace, stop) = (Arc::clone(&self.workspace), context.stop.clone());
+        blocking(move || {
+            let location = workspace.find(&arguments.path)?;
+            if stop.is_raised() {
+                return Ok(stopped(&location));
+            }
+            let edited = workspace.bytes(&location, LARGEST).and_then(|old| apply(old, &arguments.edits));
+            let written =
+                edited.and_then(|edited| workspace.replace(&location, &edited.content).map(|_| edited));
+            Ok(match written {
+                Ok(Edited { content, places }) => {
+                    let lines: Vec<String> = places.iter().map(u64::to_string).collect();
+                    let many = if places.len() == 1 { "place" } else { "places" };
+                    let (count, name) = (places.len(), location.name());
+                    let text = format!("edited {count} {many} in {name} (line {})", lines.join(", "));
+                    Told::ok(text).with(wrote(&location, &content))
+                }
+                Err(problem) => not_written(&location, problem),
+            })
+        })
+        .await
+    }
+
+    async fn probe(&self, probe: &Json) -> Outcome {
+        seen(Arc::clone(&self.workspace), probe.clone()).await
+    }
+}

@@ -1,0 +1,210 @@
+//! `read_file`: the text of a file or of a kept output, page by page.
+
+use std::borrow::Cow;
+use std::io::Read as _;
+use std::sync::Arc;
+
+use petasos_core::claims::{Access, Claims, Place, PlaceKind};
+use petasos_core::text::Text;
+use petasos_core::tool::Outcome;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer};
+
+use crate::output::{Problem, Shown, Told, blocking};
+use crate::page::{Page, Point, Size};
+use crate::tool::{Blobs, Context};
+use crate::typed::{TypedTool, reads};
+use crate::workspace::Workspace;
+
+/// Bytes that are read at once.
+const PIECE: u64 = 64 * 1024;
+/// Bytes read after a page only to count the lines of the whole.
+const COUNTED: u64 = 64 * 1024 * 1024;
+/// Characters kept free for what is said below a page.
+const FOOTER: usize = 400;
+
+/// `read_file`.
+#[derive(Debug)]
+pub(crate) struct ReadFile {
+    pub(crate) workspace: Arc<Workspace>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arguments {
+    /// Path in the workspace, or blob:1f2e3d4c for a kept output.
+    path: String,
+    /// First line, from 1; "3:2001" begins inside line 3.
+    #[serde(default)]
+    from: Start,
+    /// Most lines; as many as fit if left out.
+    lines: Option<u64>,
+}
+
+/// Where a page begins: a line, or a character of a line.
+#[derive(Clone, Copy, Debug, Default)]
+struct Start(Point);
+
+impl JsonSchema for Start {
+    fn schema_name() -> Cow<'static, str> {
+        Cow::Borrowed("Start")
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["integer", "string"] })
+    }
+}
+
+impl<'de> Deserialize<'de> for Start {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl serde::de::Visitor<'_> for Visitor {
+            type Value = Start;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a line number from 1, or text such as \"3:2001\"")
+            }
+
+            fn visit_unit<E>(self) -> Result<Start, E> {
+                Ok(Start::default())
+            }
+
+            // 0 is what some models give for the beginning.
+            fn visit_u64<E>(self, line: u64) -> Result<Start, E> {
+                Ok(Start(Point { line: line.max(1), column: 1 }))
+            }
+
+            fn visit_f64<E: serde::de::Error>(self, line: f64) -> Result<Start, E> {
+                let whole = format!("{line}");
+                self.visit_str(&whole)
+            }
+
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Start, E> {
+                let (line, column) = text.split_once(':').unwrap_or((text, "1"));
+                let number = |part: &str| part.trim().parse::<u64>().ok();
+                match (number(line), number(column)) {
+                    (Some(line), Some(column)) => {
+                        Ok(Start(Point { line: line.max(1), column: column.max(1) }))
+                    }
+                    _ => Err(E::invalid_value(serde::de::Unexpected::Str(text), &self)),
+                }
+            }
+        }
+        from.deserialize_any(Visitor)
+    }
+}
+
+impl TypedTool for ReadFile {
+    const NAME: &'static str = "read_file";
+    const DESCRIPTION: &'static str = "Read a text file of the workspace, or a kept output (blob:...). Gives the \
+        plain text; when there is more, a last line in brackets says how to go on. Use it before edit_file. For \
+        folders use list_files, to find text use search_files.";
+    type Arguments = Arguments;
+
+    fn claims(&self, arguments: Arguments) -> Result<Claims, Problem> {
+        if arguments.path.starts_with("blob:") {
+            let name = Text::from(arguments.path);
+            return Ok(reads(vec![Place { kind: PlaceKind::Named, name, access: Access::Read }]));
+        }
+        Ok(reads(vec![self.workspace.find(&arguments.path)?.place(Access::Read)]))
+    }
+
+    async fn work(&self, arguments: Arguments, context: &Context) -> Result<Told, Problem> {
+        let room = context.cap.0.saturating_sub(FOOTER).max(FOOTER);
+        let lines = arguments.lines.unwrap_or(u64::MAX).max(1);
+        let page = Page::new(arguments.from.0, lines, room);
+        if let Some(name) = arguments.path.strip_prefix("blob:") {
+            let page = read_blob(&*context.blobs, name, page).await?;
+            return told(&arguments.path, page);
+        }
+        let (workspace, stop) = (Arc::clone(&self.workspace), context.stop.clone());
+        blocking(move || {
+            let location = workspace.find(&arguments.path)?;
+            let (file, bytes) = workspace.file(&location)?;
+            let mut page = page;
+            page.whole(Size::Bytes(bytes));
+            let mut piece = Vec::new();
+            let mut file = file;
+            loop {
+                piece.clear();
+                let read = file.by_ref().take(PIECE).read_to_end(&mut piece);
+                read.map_err(|error| unread(&arguments.path, &error.to_string()))?;
+                if page.is_at_start() && !piece.is_empty() {
+                    refuse_binary(&location.shown(), &piece, bytes)?;
+                }
+                page.push(&piece);
+                if piece.is_empty() {
+                    page.end();
+                    break;
+                }
+                if page.counted() > COUNTED || stop.is_raised() {
+                    break;
+                }
+            }
+            told(&location.shown(), page)
+        })
+        .await
+    }
+}
+
+async fn read_blob(blobs: &dyn Blobs, name: &str, mut page: Page) -> Result<Page, Problem> {
+    let mut at = 0_u64;
+    loop {
+        let range = at..at.saturating_add(PIECE * 4);
+        let read = blobs.read(name, range).await;
+        let (bytes, size) = read.map_err(|error| unread(&format!("blob:{name}"), &error.to_string()))?;
+        page.whole(Size::Bytes(size));
+        at = at.saturating_add(bytes.len() as u64);
+        page.push(&bytes);
+        if bytes.is_empty() || at >= size {
+            page.end();
+            return Ok(page);
+        }
+        if page.counted() > COUNTED {
+            return Ok(page);
+        }
+    }
+}
+
+fn told(shown: &str, page: Page) -> Result<Told, Problem> {
+    let bytes = page.size();
+    if bytes == 0 {
+        return Ok(Told::empty(format!("{shown} is empty (0 bytes): there is nothing in it to read")));
+    }
+    let text = page.text().map_err(|lines| {
+        let cause = format!("{shown} has {lines} lines");
+        Problem::new("there is no such line", cause, format!("give from as 1 to {lines}"))
+    })?;
+    Ok(Told { outcome: Outcome::Ok, shown: Shown::Part { text, bytes, blob: None }, facts: Vec::new() })
+}
+
+fn unread(path: &str, why: &str) -> Problem {
+    Problem::new("not read", format!("{path}: {why}"), "check the name; list_files shows what is there")
+}
+
+fn refuse_binary(shown: &str, piece: &[u8], bytes: u64) -> Result<(), Problem> {
+    const KINDS: [(&[u8], &str); 10] = [
+        (b"\x89PNG", "a PNG image"),
+        (b"\xff\xd8\xff", "a JPEG image"),
+        (b"GIF8", "a GIF image"),
+        (b"%PDF-", "a PDF document"),
+        (b"PK\x03\x04", "a ZIP archive"),
+        (b"\x1f\x8b", "gzip data"),
+        (b"\x7fELF", "an ELF program"),
+        (b"SQLite format 3\0", "an SQLite database"),
+        (b"\xff\xfe", "UTF-16 text"),
+        (b"\xfe\xff", "UTF-16 text"),
+    ];
+    let named = KINDS.iter().find(|(magic, _)| piece.starts_with(magic)).map(|(_, kind)| *kind);
+    let kind = match named {
+        Some(kind) => kind,
+        None if piece.iter().take(8192).any(|byte| *byte == 0) => "a binary file",
+        None => return Ok(()),
+    };
+    let hint = if kind == "UTF-16 text" {
+        "convert it with run_command: iconv -f UTF-16 -t UTF-8"
+    } else {
+        "look at it with a program for its kind by run_command (file, strings, xxd | head)"
+    };
+    Err(Problem::new("not shown", format!("{shown} is {kind}, {bytes} bytes"), hint))
+}

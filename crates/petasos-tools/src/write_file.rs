@@ -1,0 +1,160 @@
+//! `write_file`: gives a file its whole content, at once or not at all.
+
+use std::sync::Arc;
+
+use petasos_core::claims::{Access, Claims, Rerun};
+use petasos_core::id::Digest;
+use petasos_core::text::{Json, Text};
+use petasos_core::tool::{Fact, Outcome};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::output::{Problem, Told, blocking};
+use crate::tool::Context;
+use crate::typed::TypedTool;
+use crate::workspace::{Location, Replaced, Workspace};
+
+/// Bytes of an old file that are looked at for its line ends.
+const LOOKED_AT: u64 = 16 * 1024 * 1024;
+/// What a file begins with that names its encoding; the model never sees it.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// `write_file`.
+#[derive(Debug)]
+pub(crate) struct WriteFile {
+    pub(crate) workspace: Arc<Workspace>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arguments {
+    /// Path in the workspace; folders on the way are made.
+    path: String,
+    /// The whole new text.
+    content: String,
+}
+
+/// What tells after a crash whether a file was written.
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct Probe {
+    path: String,
+    /// Of the content it was to have.
+    sha256: Digest,
+    /// Of the content it had; none if it was not there.
+    before: Option<Digest>,
+}
+
+impl TypedTool for WriteFile {
+    const NAME: &'static str = "write_file";
+    const DESCRIPTION: &'static str = "Write a whole text file of the workspace: a new one, or one that is replaced. \
+        All of it is written or nothing. To change a part of a file use edit_file.";
+    type Arguments = Arguments;
+
+    fn claims(&self, arguments: Arguments) -> Result<Claims, Problem> {
+        let location = self.workspace.find(&arguments.path)?;
+        let (content, _) = as_before(&self.workspace, &location, &arguments.content);
+        Ok(writes(&self.workspace, &location, Some(&content)))
+    }
+
+    async fn work(&self, arguments: Arguments, context: &Context) -> Result<Told, Problem> {
+        let (workspace, stop) = (Arc::clone(&self.workspace), context.stop.clone());
+        blocking(move || {
+            let location = workspace.find(&arguments.path)?;
+            if stop.is_raised() {
+                return Ok(stopped(&location));
+            }
+            let (content, kept) = as_before(&workspace, &location, &arguments.content);
+            Ok(match workspace.replace(&location, &content) {
+                Ok(replaced) => {
+                    let lines = content.split_inclusive(|byte| *byte == b'\n').count();
+                    let what = match replaced {
+                        Replaced::New => "new",
+                        Replaced::Old => "replaced",
+                    };
+                    let (bytes, name) = (content.len(), location.name());
+                    let text = format!("wrote {bytes} bytes, {lines} lines to {name} ({what}{kept})");
+                    Told::ok(text).with(wrote(&location, &content))
+                }
+                Err(problem) => not_written(&location, problem),
+            })
+        })
+        .await
+    }
+
+    async fn probe(&self, probe: &Json) -> Outcome {
+        seen(Arc::clone(&self.workspace), probe.clone()).await
+    }
+}
+
+/// Claims of a call that writes one file, with the probe if its content is known.
+pub(crate) fn writes(workspace: &Workspace, location: &Location, content: Option<&[u8]>) -> Claims {
+    let probe = content.and_then(|content| {
+        let before = workspace.hash(location);
+        let probe = Probe { path: location.name(), sha256: hash(content), before };
+        Json::try_from(serde_json::to_string(&probe).ok()?.as_str()).ok()
+    });
+    let places = vec![location.place(Access::Write)];
+    Claims { rerun: Rerun::Never, places, alone: false, argv: Vec::new(), probe }
+}
+
+/// Looks whether a file has the content that it was to have, or still the one it had.
+pub(crate) async fn seen(workspace: Arc<Workspace>, probe: Json) -> Outcome {
+    let looking = blocking(move || {
+        let Ok(probe) = serde_json::from_str::<Probe>(probe.as_str()) else { return Ok(Outcome::Unknown) };
+        let location = workspace.find(&probe.path)?;
+        let now = workspace.hash(&location);
+        if now == Some(probe.sha256) {
+            return Ok(Outcome::Ok);
+        }
+        let is_there = now.is_some() || workspace.look(&location).is_ok();
+        let is_as_before = now == probe.before && is_there == probe.before.is_some();
+        Ok(if is_as_before { Outcome::NeverBegan } else { Outcome::Unknown })
+    });
+    looking.await.unwrap_or(Outcome::Unknown)
+}
+
+/// The fact that a file has this content now.
+pub(crate) fn wrote(location: &Location, content: &[u8]) -> Fact {
+    Fact::Wrote { path: Text::from(location.name()), hash: hash(content) }
+}
+
+/// A problem, and the fact that a file was not written.
+pub(crate) fn not_written(location: &Location, problem: Problem) -> Told {
+    Told::from(problem).with(Fact::NotWritten { path: Text::from(location.name()) })
+}
+
+/// The call was stopped before it wrote.
+pub(crate) fn stopped(location: &Location) -> Told {
+    let cause = format!("it was stopped before {} was written", location.shown());
+    let problem = Problem::new("stopped", cause, "nothing was changed; call it again if it is still wanted");
+    Told { outcome: Outcome::CutShort, ..not_written(location, problem) }
+}
+
+fn hash(content: &[u8]) -> Digest {
+    Digest(Sha256::digest(content).into())
+}
+
+/// The content with the encoding mark and the line ends that the file has: the model saw neither, so what it
+/// writes says nothing of them. Answers also with what was kept, for the result.
+fn as_before(workspace: &Workspace, location: &Location, content: &str) -> (Vec<u8>, &'static str) {
+    let old = workspace.bytes(location, LOOKED_AT).unwrap_or_default();
+    let content = content.as_bytes().strip_prefix(MARK).unwrap_or(content.as_bytes());
+    let ends = old.iter().filter(|byte| **byte == b'\n').count();
+    let long_ends = old.windows(2).filter(|pair| pair == b"\r\n").count();
+    let mut new = if old.starts_with(MARK) { MARK.to_vec() } else { Vec::new() };
+    if ends == 0 || long_ends < ends || content.contains(&b'\r') {
+        new.extend_from_slice(content);
+        return (new, "");
+    }
+    for line in content.split_inclusive(|byte| *byte == b'\n') {
+        match line.strip_suffix(b"\n") {
+            Some(line) => {
+                new.extend_from_slice(line);
+                new.extend_from_slice(b"\r\n");
+            }
+            None => new.extend_from_slice(line),
+        }
+    }
+    (new, ", CRLF line ends kept")
+}
