@@ -1,0 +1,113 @@
+//! `list_files`: what is in a folder.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use petasos_core::claims::{Access, Claims};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::output::{Problem, Told, blocking};
+use crate::tool::{Context, Stop};
+use crate::typed::{TypedTool, reads};
+use crate::walk::{Go, LeftOut, Met, Walk};
+use crate::workspace::{Workspace, kind_of};
+
+/// Lines of one result.
+const MOST_SHOWN: u64 = 1_000;
+/// What is counted beyond them.
+const MOST_COUNTED: u64 = 100_000;
+
+/// `list_files`.
+#[derive(Debug)]
+pub(crate) struct ListFiles {
+    pub(crate) workspace: Arc<Workspace>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arguments {
+    /// A folder; the workspace if left out.
+    path: Option<String>,
+    /// Levels of folders, 2 if left out.
+    depth: Option<u32>,
+}
+
+impl TypedTool for ListFiles {
+    const NAME: &'static str = "list_files";
+    const DESCRIPTION: &'static str = "List a folder of the workspace with the sizes of its files, without what git \
+        ignores. To find a file by its name or its text use search_files.";
+    type Arguments = Arguments;
+
+    fn claims(&self, arguments: Arguments) -> Result<Claims, Problem> {
+        let path = arguments.path.as_deref().unwrap_or(".");
+        Ok(reads(vec![self.workspace.find(path)?.place(Access::Read)]))
+    }
+
+    async fn work(&self, arguments: Arguments, context: &Context) -> Result<Told, Problem> {
+        let (workspace, stop) = (Arc::clone(&self.workspace), context.stop.clone());
+        blocking(move || list(&workspace, &arguments, &stop)).await
+    }
+}
+
+fn list(workspace: &Workspace, arguments: &Arguments, stop: &Stop) -> Result<Told, Problem> {
+    let location = workspace.find(arguments.path.as_deref().unwrap_or("."))?;
+    let depth = arguments.depth.unwrap_or(2);
+    let (mut text, mut met) = (String::new(), 0);
+    let mut meet = |found: &Met<'_>| {
+        met += 1;
+        if met <= MOST_SHOWN {
+            text.push_str(&line(found));
+        }
+        if met < MOST_COUNTED { Go::On } else { Go::Stop }
+    };
+    let walk = Walk::new(usize::try_from(depth).unwrap_or(usize::MAX), stop, &mut meet);
+    let left_out = walk.through(workspace, &location)?;
+    let hidden = hidden(left_out);
+    if met == 0 {
+        let shown = location.shown();
+        let why = if hidden.is_empty() { "there is nothing in it" } else { "there is nothing else in it" };
+        return Ok(Told::empty(format!("{shown} is an empty folder: {why}{hidden}")));
+    }
+    if met > MOST_SHOWN {
+        let more = met - MOST_SHOWN;
+        let at_least = if met >= MOST_COUNTED { " at least" } else { "" };
+        // Writing to a String never fails.
+        writeln!(text, "… and{at_least} {more} more; list a folder below, or less depth").ok();
+    }
+    if !hidden.is_empty() {
+        writeln!(text, "[{}]", hidden.trim_start_matches("; ")).ok();
+    }
+    Ok(Told::ok(text))
+}
+
+fn line(met: &Met<'_>) -> String {
+    let path = met.path.to_string_lossy();
+    // A name may hold what would look like another line.
+    let path = path.replace(['\n', '\r'], "\u{fffd}");
+    if met.kind.is_dir() {
+        return format!("{path}/\n");
+    }
+    if met.kind.is_symlink() {
+        let target = met.folder.read_link_contents(met.name);
+        let target = target.map(|target| target.to_string_lossy().into_owned()).unwrap_or_default();
+        return format!("{path} -> {}\n", target.replace(['\n', '\r'], "\u{fffd}"));
+    }
+    match met.folder.symlink_metadata(met.name) {
+        Ok(metadata) if metadata.is_file() => format!("{path} ({} bytes)\n", metadata.len()),
+        Ok(_) | Err(_) => format!("{path} ({})\n", kind_of(met.kind)),
+    }
+}
+
+/// What was left out, for the end of a result; empty if nothing was.
+pub(crate) fn hidden(left_out: LeftOut) -> String {
+    let LeftOut { ignored, unread } = left_out;
+    let mut text = String::new();
+    if ignored > 0 {
+        text.push_str(&format!("; {ignored} ignored (.gitignore, .git, node_modules and the like)"));
+    }
+    if unread > 0 {
+        text.push_str(&format!("; {unread} could not be read"));
+    }
+    text
+}

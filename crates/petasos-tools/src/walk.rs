@@ -1,0 +1,183 @@
+//! Walking through the workspace, folder by folder on open descriptors, in the order of names.
+//!
+//! The rules of git's ignore files are judged by the `ignore` crate; its own walk is not used, since that goes
+//! by paths and so can be led out of the workspace by who swaps a folder for a link. Links are told of and
+//! never followed.
+
+use std::ffi::OsString;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use cap_std::fs::{Dir, FileType, OpenOptions, OpenOptionsExt as _};
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use rustix::fs::OFlags;
+
+use crate::output::Problem;
+use crate::tool::Stop;
+use crate::workspace::{Location, Workspace};
+
+/// Folders in folders; each holds a descriptor.
+const DEEPEST: usize = 64;
+/// Names of one folder that are looked at.
+const MOST_NAMES: usize = 100_000;
+/// Bytes of an ignore file.
+const MOST_RULES: u64 = 1024 * 1024;
+/// What nobody looks for and git ignores only if it is told to.
+const HABIT: [&str; 7] = [".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", ".petasos"];
+
+/// Something that was met.
+#[derive(Debug)]
+pub(crate) struct Met<'a> {
+    /// The folder that holds it.
+    pub(crate) folder: &'a Dir,
+    /// Its name there.
+    pub(crate) name: &'a OsString,
+    /// Its path from the workspace on.
+    pub(crate) path: &'a Path,
+    /// What it is.
+    pub(crate) kind: FileType,
+}
+
+/// Whether to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Go {
+    /// To the next.
+    On,
+    /// No further.
+    Stop,
+}
+
+/// What was left out, and why.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LeftOut {
+    /// By an ignore file, or by habit.
+    pub(crate) ignored: u64,
+    /// May not be read, is too deep, or is in a folder with too many names.
+    pub(crate) unread: u64,
+}
+
+/// A walk.
+pub(crate) struct Walk<'a> {
+    /// How many levels are looked at; 1 is the folder itself.
+    pub(crate) depth: usize,
+    /// Ends it.
+    pub(crate) stop: &'a Stop,
+    /// Called for each thing that is met.
+    pub(crate) meet: &'a mut dyn FnMut(&Met<'_>) -> Go,
+    left_out: LeftOut,
+    rules: Vec<(PathBuf, Gitignore)>,
+}
+
+impl<'a> Walk<'a> {
+    /// A walk that has not begun.
+    pub(crate) fn new(depth: usize, stop: &'a Stop, meet: &'a mut dyn FnMut(&Met<'_>) -> Go) -> Self {
+        let depth = depth.clamp(1, DEEPEST);
+        Self { depth, stop, meet, left_out: LeftOut::default(), rules: Vec::new() }
+    }
+
+    /// Walks through a folder, which is looked at even if it is ignored itself.
+    pub(crate) fn through(mut self, workspace: &Workspace, location: &Location) -> Result<LeftOut, Problem> {
+        let folder = workspace.folder(location)?;
+        let start = location.path();
+        let start = if start == Path::new(".") { Path::new("") } else { start };
+        let above: Vec<&Path> = start.ancestors().skip(1).collect();
+        for path in above.into_iter().rev() {
+            let shown = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+            if let Ok(folder) = workspace.below(shown) {
+                self.rules.extend(rules_of(&folder, path));
+            }
+        }
+        self.folder(&folder, start, 1);
+        Ok(self.left_out)
+    }
+
+    fn folder(&mut self, folder: &Dir, path: &Path, level: usize) -> Go {
+        let Ok(entries) = folder.entries() else {
+            self.left_out.unread += 1;
+            return Go::On;
+        };
+        let mut names: Vec<(OsString, FileType)> = Vec::new();
+        for entry in entries.flatten() {
+            match entry.file_type() {
+                Ok(kind) if names.len() < MOST_NAMES => names.push((entry.file_name(), kind)),
+                Ok(_) | Err(_) => self.left_out.unread += 1,
+            }
+        }
+        names.sort_by(|one, other| one.0.cmp(&other.0));
+        let own_rules = rules_of(folder, path);
+        let rules_before = self.rules.len();
+        self.rules.extend(own_rules);
+        let mut go = Go::On;
+        for (name, kind) in &names {
+            let path = path.join(name);
+            go = self.one(&Met { folder, name, path: &path, kind: *kind }, level);
+            if go == Go::Stop {
+                break;
+            }
+        }
+        self.rules.truncate(rules_before);
+        go
+    }
+
+    fn one(&mut self, met: &Met<'_>, level: usize) -> Go {
+        if self.stop.is_raised() {
+            return Go::Stop;
+        }
+        if self.is_ignored(met) {
+            self.left_out.ignored += 1;
+            return Go::On;
+        }
+        if (self.meet)(met) == Go::Stop {
+            return Go::Stop;
+        }
+        if !met.kind.is_dir() || level >= self.depth {
+            if met.kind.is_dir() && level >= DEEPEST {
+                self.left_out.unread += 1;
+            }
+            return Go::On;
+        }
+        match met.folder.open_dir(met.name) {
+            Ok(folder) => self.folder(&folder, met.path, level + 1),
+            Err(_) => {
+                self.left_out.unread += 1;
+                Go::On
+            }
+        }
+    }
+
+    fn is_ignored(&self, met: &Met<'_>) -> bool {
+        if HABIT.iter().any(|name| met.name == name) {
+            return true;
+        }
+        for (folder, rules) in self.rules.iter().rev() {
+            let Ok(path) = met.path.strip_prefix(folder) else { continue };
+            match rules.matched(path, met.kind.is_dir()) {
+                Match::None => {}
+                Match::Ignore(_) => return true,
+                Match::Whitelist(_) => return false,
+            }
+        }
+        false
+    }
+}
+
+/// Opens a regular file of a folder, without waiting for anybody.
+pub(crate) fn open_regular(folder: &Dir, name: &OsString) -> Option<std::fs::File> {
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed());
+    let file = folder.open_with(name, &options).ok()?;
+    file.metadata().ok()?.is_file().then(|| file.into_std())
+}
+
+fn rules_of(folder: &Dir, path: &Path) -> Option<(PathBuf, Gitignore)> {
+    let file = open_regular(folder, &OsString::from(".gitignore"))?;
+    let mut text = Vec::new();
+    file.take(MOST_RULES).read_to_end(&mut text).ok()?;
+    let mut builder = GitignoreBuilder::new("");
+    for line in String::from_utf8_lossy(&text).lines() {
+        // A line that git would not understand either is no rule.
+        builder.add_line(None, line).ok();
+    }
+    Some((path.to_owned(), builder.build().ok()?))
+}
