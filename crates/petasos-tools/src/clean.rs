@@ -1,0 +1,119 @@
+//! Output of a program as a person would see it: without escape codes and redraws, and always text.
+
+/// Bytes of a line that are kept back, since a carriage return may take them away.
+const LINE: usize = 8 * 1024;
+
+/// Makes text of bytes that come in pieces.
+#[derive(Debug, Default)]
+pub(crate) struct Cleaner {
+    state: State,
+    /// The line that is being written.
+    line: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    /// Text.
+    #[default]
+    Text,
+    /// After a carriage return: what comes next stands over the line, unless it ends it.
+    Return,
+    /// After an escape.
+    Escape,
+    /// In an escape with one more byte to come.
+    Charset,
+    /// In a control sequence, up to its last byte.
+    Control,
+    /// In a title or the like, up to its end.
+    Title,
+    /// The same, after an escape that may end it.
+    TitleEscape,
+}
+
+impl Cleaner {
+    /// Adds bytes; what is sure to stay is put at the end of `text`.
+    pub(crate) fn push(&mut self, bytes: &[u8], text: &mut String) {
+        let mut rest = bytes;
+        while let Some((byte, after)) = rest.split_first() {
+            if self.state == State::Text {
+                let plain = rest.iter().take_while(|byte| **byte >= b' ' && **byte != 0x7f).count();
+                if let Some((run, after)) = rest.split_at_checked(plain).filter(|_| plain > 0) {
+                    self.line.extend_from_slice(run);
+                    self.flush_long(text);
+                    rest = after;
+                    continue;
+                }
+            }
+            self.byte(*byte, text);
+            rest = after;
+        }
+    }
+
+    /// There is no more.
+    pub(crate) fn finish(&mut self, text: &mut String) {
+        text.push_str(&String::from_utf8_lossy(&self.line));
+        self.line.clear();
+    }
+
+    fn byte(&mut self, byte: u8, text: &mut String) {
+        self.state = match (self.state, byte) {
+            (State::Text | State::Return, b'\n') => {
+                self.line.push(b'\n');
+                self.finish(text);
+                State::Text
+            }
+            (State::Text | State::Return, b'\r') => State::Return,
+            (state @ (State::Text | State::Return), 0x1b) => {
+                if state == State::Return {
+                    self.line.clear();
+                }
+                State::Escape
+            }
+            (State::Return, _) => {
+                self.line.clear();
+                self.state = State::Text;
+                return self.byte(byte, text);
+            }
+            (State::Text, _) => {
+                self.plain(byte);
+                State::Text
+            }
+            (State::Escape, b'[') => State::Control,
+            (State::Escape, b']' | b'P' | b'X' | b'^' | b'_') => State::Title,
+            (State::Escape, b'(' | b')' | b'*' | b'+' | b'#' | b'%') => State::Charset,
+            (State::Control, 0x20..=0x3f) => State::Control,
+            (State::Title, 0x07) => State::Text,
+            (State::Title | State::TitleEscape, 0x1b) => State::TitleEscape,
+            (State::TitleEscape, b'\\') => State::Text,
+            // A line's end inside means that the sequence was none.
+            (State::Escape | State::Charset | State::Control | State::Title | State::TitleEscape, b'\n') => {
+                self.state = State::Text;
+                return self.byte(byte, text);
+            }
+            (State::Title | State::TitleEscape, _) => State::Title,
+            (State::Escape | State::Charset | State::Control, _) => State::Text,
+        };
+    }
+
+    fn plain(&mut self, byte: u8) {
+        match byte {
+            0 => self.line.extend_from_slice("\u{2400}".as_bytes()),
+            b'\t' | 0x20..=0x7e | 0x80.. => self.line.push(byte),
+            0x08 => while self.line.pop().is_some_and(|byte| byte & 0xc0 == 0x80) {},
+            0x01..=0x1f | 0x7f => {}
+        }
+    }
+
+    /// Gives on what is too long to be redrawn, up to the end of a character.
+    fn flush_long(&mut self, text: &mut String) {
+        if self.line.len() <= LINE {
+            return;
+        }
+        let begun = self.line.iter().rev().take(3).position(|byte| *byte >= 0xc0).map_or(0, |at| at + 1);
+        let last = self.line.len() - begun;
+        // A character that is whole at the end is only kept a little longer.
+        let kept = self.line.split_off(last);
+        text.push_str(&String::from_utf8_lossy(&self.line));
+        self.line = kept;
+    }
+}

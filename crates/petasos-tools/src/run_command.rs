@@ -1,0 +1,74 @@
+//! `run_command`: a command of the shell.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use petasos_core::claims::{Access, Claims, Rerun};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::exec::{Run, exec, words};
+use crate::output::{Problem, Told, blocking};
+use crate::tool::Context;
+use crate::typed::TypedTool;
+use crate::workspace::Workspace;
+
+/// Seconds that a command may take if the call does not say.
+const USUAL: u64 = 120;
+/// Seconds that a call may ask for.
+const MOST: u64 = 3_600;
+
+/// `run_command`.
+#[derive(Debug)]
+pub(crate) struct RunCommand {
+    pub(crate) workspace: Arc<Workspace>,
+    pub(crate) most_output: u64,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arguments {
+    /// A command line, run by sh -c.
+    command: String,
+    /// Folder to start in; the workspace if left out.
+    cwd: Option<String>,
+    /// Seconds it may take, 120 if left out, at most 3600.
+    timeout_s: Option<u64>,
+}
+
+impl TypedTool for RunCommand {
+    const NAME: &'static str = "run_command";
+    const DESCRIPTION: &'static str = "Run a shell command without input. Gives the exit code, then stdout and stderr. \
+        Each call starts anew: no cd or variable is kept, and what runs in the background is stopped at its end. For \
+        files prefer read_file, write_file, edit_file, list_files, search_files.";
+    type Arguments = Arguments;
+
+    fn claims(&self, arguments: Arguments) -> Result<Claims, Problem> {
+        check(&arguments)?;
+        self.workspace.find(arguments.cwd.as_deref().unwrap_or("."))?;
+        let places = vec![self.workspace.find(".")?.place(Access::Write)];
+        let argv = vec![words(&arguments.command)];
+        Ok(Claims { rerun: Rerun::Never, places, alone: false, argv, probe: None })
+    }
+
+    async fn work(&self, arguments: Arguments, context: &Context) -> Result<Told, Problem> {
+        check(&arguments)?;
+        let (workspace, cwd) = (Arc::clone(&self.workspace), arguments.cwd);
+        let folder = blocking(move || {
+            let location = workspace.find(cwd.as_deref().unwrap_or("."))?;
+            workspace.folder(&location)
+        });
+        let folder = folder.await?;
+        let limit = Duration::from_secs(arguments.timeout_s.unwrap_or(USUAL).clamp(1, MOST));
+        let run = Run { command: arguments.command, folder, limit, most_output: self.most_output };
+        exec(run, context).await
+    }
+}
+
+fn check(arguments: &Arguments) -> Result<(), Problem> {
+    if arguments.command.trim().is_empty() || arguments.command.contains('\0') {
+        let cause = format!("{:?} is nothing that a shell could run", arguments.command);
+        return Err(Problem::new("no command", cause, "give a command such as: cargo test"));
+    }
+    Ok(())
+}

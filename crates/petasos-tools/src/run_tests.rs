@@ -1,0 +1,48 @@
+//! `run_tests`: the command that the person set for tests.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use petasos_core::claims::{Access, Claims, Rerun};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::exec::{Run, exec, words};
+use crate::output::{Problem, Told};
+use crate::tool::Context;
+use crate::typed::TypedTool;
+use crate::workspace::Workspace;
+
+/// Seconds that tests may take.
+const LIMIT: u64 = 3_600;
+
+/// `run_tests`.
+#[derive(Debug)]
+pub(crate) struct RunTests {
+    pub(crate) workspace: Arc<Workspace>,
+    pub(crate) command: String,
+    pub(crate) most_output: u64,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arguments {}
+
+impl TypedTool for RunTests {
+    const NAME: &'static str = "run_tests";
+    const DESCRIPTION: &'static str = "Run the tests of this project, with the command set for them. Gives the exit \
+        code (0: all passed), then the output. Use it after changes.";
+    type Arguments = Arguments;
+
+    fn claims(&self, _: Arguments) -> Result<Claims, Problem> {
+        let places = vec![self.workspace.find(".")?.place(Access::Write)];
+        let argv = vec![words(&self.command)];
+        Ok(Claims { rerun: Rerun::Free, places, alone: true, argv, probe: None })
+    }
+
+    async fn work(&self, _: Arguments, context: &Context) -> Result<Told, Problem> {
+        let folder = self.workspace.folder(&self.workspace.find(".")?)?;
+        let (command, limit) = (self.command.clone(), Duration::from_secs(LIMIT));
+        exec(Run { command, folder, limit, most_output: self.most_output }, context).await
+    }
+}
