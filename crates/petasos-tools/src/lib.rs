@@ -1,10 +1,35 @@
 //! Tools: what a model can do to the world, and how far each call may reach.
 //!
-//! [`Tool`] is the seam, [`Registry`] the ordered set of tools that a session has. Files are reached through
-//! open descriptors below the workspace only. What goes wrong for the model is a result it can read.
+//! [`Tool`] is the seam, [`Registry`] the ordered set of tools that a session has, [`builtin`] gives those that
+//! come with the program. Files are reached through open descriptors below a [`Workspace`] only. What goes wrong
+//! for the model is a result it can read.
 
+mod arguments;
+mod builtin;
+mod calculate;
+mod clean;
+mod current_time;
+mod edit;
+mod edit_file;
+mod exec;
+mod found;
+mod kept;
+mod list_files;
+mod nearest;
+mod output;
+mod page;
+mod read_file;
 mod registry;
+mod run_command;
+mod run_tests;
+mod search_files;
 mod tool;
+mod typed;
+mod walk;
+mod workspace;
+mod write_file;
 
+pub use builtin::{Options, builtin};
 pub use registry::Registry;
 pub use tool::{BlobTrouble, BlobWriter, Blobs, Context, Stop, Tool, ToolSpec};
+pub use workspace::{Workspace, WorkspaceError};

@@ -156,9 +156,13 @@ impl Search {
     }
 
     fn path(&mut self, path: &str) {
-        use grep_matcher::Matcher as _;
         self.files += 1;
-        if self.matcher.is_match(path.as_bytes()).unwrap_or(false) {
+        let mut is_match = false;
+        let sink = grep_searcher::sinks::Bytes(|_, _| {
+            is_match = true;
+            Ok(false)
+        });
+        if self.searcher.search_slice(&self.matcher, path.as_bytes(), sink).is_ok() && is_match {
             self.found.name(path);
         }
     }
@@ -166,7 +170,7 @@ impl Search {
     fn file(&mut self, file: &File, path: &str) {
         self.files += 1;
         self.found.begin(path);
-        let mut lines = Lines { matcher: &self.matcher, found: &mut self.found, is_binary: false };
+        let mut lines = Lines { found: &mut self.found, is_binary: false };
         let searched = self.searcher.search_file(&self.matcher, file, &mut lines);
         if lines.is_binary {
             self.binary += 1;
@@ -197,7 +201,6 @@ impl Search {
 
 /// Takes the lines of one file.
 struct Lines<'a> {
-    matcher: &'a RegexMatcher,
     found: &'a mut Found,
     is_binary: bool,
 }
@@ -206,7 +209,7 @@ impl Sink for Lines<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, line: &SinkMatch<'_>) -> Result<bool, io::Error> {
-        self.found.line(line.line_number().unwrap_or(0), line.bytes(), self.matcher);
+        self.found.line(line.line_number().unwrap_or(0), line.bytes());
         Ok(!self.found.is_full())
     }
 

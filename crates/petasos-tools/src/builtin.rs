@@ -1,0 +1,55 @@
+//! The built-in tools, in the order in which a model sees them.
+
+use std::sync::Arc;
+
+use petasos_core::text::NotJson;
+
+use crate::calculate::Calculate;
+use crate::current_time::CurrentTime;
+use crate::edit_file::EditFile;
+use crate::list_files::ListFiles;
+use crate::read_file::ReadFile;
+use crate::run_command::RunCommand;
+use crate::run_tests::RunTests;
+use crate::search_files::SearchFiles;
+use crate::tool::Tool;
+use crate::typed::{Typed, TypedTool};
+use crate::workspace::Workspace;
+use crate::write_file::WriteFile;
+
+/// What a person has set for the built-in tools.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The command of `run_tests`; without one there is no such tool.
+    pub run_tests: Option<String>,
+    /// Bytes of output after which a command is stopped. All before that is kept in a blob.
+    pub most_output: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { run_tests: None, most_output: 1024 * 1024 * 1024 }
+    }
+}
+
+/// The built-in tools on a workspace, in the order of the page on formats.
+pub fn builtin(workspace: Arc<Workspace>, options: Options) -> Vec<Arc<dyn Tool>> {
+    let Options { run_tests, most_output } = options;
+    let workspace = || Arc::clone(&workspace);
+    let tests = run_tests.map(|command| RunTests { workspace: workspace(), command, most_output });
+    let tools = [
+        behind(ReadFile { workspace: workspace() }),
+        behind(WriteFile { workspace: workspace() }),
+        behind(EditFile { workspace: workspace() }),
+        behind(ListFiles { workspace: workspace() }),
+        behind(SearchFiles { workspace: workspace() }),
+        behind(RunCommand { workspace: workspace(), most_output }),
+    ];
+    let rest = [behind(CurrentTime), behind(Calculate)];
+    // A schema that was written as JSON is JSON, so none is left out; a test counts them.
+    tools.into_iter().chain(tests.map(behind)).chain(rest).flatten().collect()
+}
+
+fn behind(tool: impl TypedTool + 'static) -> Result<Arc<dyn Tool>, NotJson> {
+    Ok(Arc::new(Typed::new(tool)?))
+}
