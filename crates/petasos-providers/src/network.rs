@@ -52,9 +52,11 @@ fn io_error(error: &reqwest::Error) -> Option<&io::Error> {
 }
 
 fn is_tls(error: &reqwest::Error) -> bool {
-    sources(error).any(|error| {
-        // rustls stands inside an io::Error, which does not name it among its sources.
-        let inside = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        error.is::<rustls::Error>() || inside.is_some_and(|error| error.is::<rustls::Error>())
+    sources(error).any(|mut error| {
+        // rustls stands inside an io::Error, maybe inside of another, and neither names it as its source.
+        while let Some(inner) = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+            error = inner;
+        }
+        error.is::<rustls::Error>()
     })
 }

@@ -1,0 +1,6 @@
+//! Rows of the behaviour page, named after the row.
+
+mod http;
+mod requests;
+mod valid;
+mod waits;
