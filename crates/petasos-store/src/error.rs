@@ -57,6 +57,16 @@ pub enum StoreError {
         /// Which blob.
         hash: Digest,
     },
+    /// No blob's name begins with these digits, or more than one does.
+    #[error(
+        "session {session} has not one blob {digits:?}; give its first 8 hexadecimal digits, or more of them"
+    )]
+    NotOneBlob {
+        /// Which session.
+        session: SessionId,
+        /// What the name was to begin with.
+        digits: String,
+    },
     /// The bytes of a blob are not those that it is named after.
     #[error("blob {hash} of session {session} is damaged: its bytes have another hash")]
     DamagedBlob {

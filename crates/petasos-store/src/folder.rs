@@ -22,7 +22,8 @@ use crate::disk::{Disk, DiskFile, DiskLock, LockError, Opening, OsDisk};
 use crate::error::StoreError;
 use crate::line::closed_line;
 use crate::log::Log;
-use crate::store::{Contents, Holder, Listed, Listing, Opened, Store, check_layout};
+use crate::store::{Contents, Holder, Listed, Listing, Opened, Store, UnfinishedBlob, check_layout};
+use blobs::Unfinished;
 pub(crate) use blobs::hash;
 use writer::FolderWriter;
 
@@ -177,14 +178,17 @@ impl Store for FolderStore {
         Ok(listing)
     }
 
-    fn put_blob(&self, session: &SessionId, bytes: &[u8]) -> Result<BlobName, StoreError> {
+    fn create_blob(&self, session: &SessionId) -> Result<Box<dyn UnfinishedBlob>, StoreError> {
         let place = self.place(session);
         if !place.log_is_there()? {
             return Err(StoreError::NotFound { session: session.clone() });
         }
-        let folder = place.blobs();
-        self.make_folder(&folder)?;
-        blobs::put(&place, &folder, bytes)
+        self.make_folder(&place.blobs())?;
+        Ok(Box::new(Unfinished::create(place)?))
+    }
+
+    fn find_blob(&self, session: &SessionId, digits: &str) -> Result<BlobName, StoreError> {
+        blobs::find(&self.place(session), digits)
     }
 
     fn read_blob(

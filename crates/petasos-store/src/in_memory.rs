@@ -15,7 +15,10 @@ use petasos_core::tool::BlobName;
 use crate::error::StoreError;
 use crate::folder::hash;
 use crate::line::closed_line;
-use crate::store::{Contents, Holder, Listed, Listing, Opened, Store, Writer, check_entries, check_layout};
+use crate::store::{
+    Contents, Holder, Listed, Listing, Opened, Store, UnfinishedBlob, Writer, check_entries, check_layout,
+    only_blob,
+};
 
 /// A store in memory. A clone is another handle on the same sessions, as another process would have.
 #[derive(Clone, Debug, Default)]
@@ -92,12 +95,19 @@ impl Store for InMemoryStore {
         Ok(Listing { sessions, unreadable: Vec::new() })
     }
 
-    fn put_blob(&self, session: &SessionId, bytes: &[u8]) -> Result<BlobName, StoreError> {
-        let mut sessions = self.sessions();
-        let kept = sessions.get_mut(session).ok_or_else(|| not_found(session))?;
-        let name = BlobName { hash: hash(bytes), bytes: bytes.len() as u64 };
-        kept.blobs.entry(name.hash).or_insert_with(|| bytes.into());
-        Ok(name)
+    fn create_blob(&self, session: &SessionId) -> Result<Box<dyn UnfinishedBlob>, StoreError> {
+        if !self.sessions().contains_key(session) {
+            return Err(not_found(session));
+        }
+        Ok(Box::new(InMemoryBlob { store: self.clone(), session: session.clone(), bytes: Vec::new() }))
+    }
+
+    fn find_blob(&self, session: &SessionId, digits: &str) -> Result<BlobName, StoreError> {
+        let sessions = self.sessions();
+        let blobs = sessions.get(session).map(|kept| &kept.blobs);
+        let hash = only_blob(session, digits, blobs.into_iter().flat_map(BTreeMap::keys).copied())?;
+        let bytes = blobs.and_then(|blobs| blobs.get(&hash)).map_or(0, |blob| blob.len() as u64);
+        Ok(BlobName { hash, bytes })
     }
 
     fn read_blob(
@@ -132,6 +142,28 @@ impl Kept {
         let (holder, program) = (holder.text.clone(), holder.program.clone());
         let open = Open { epoch: self.epoch, holder, program, damage: Vec::new() };
         self.entries.push(Entry { seq: self.next(), at, body: open.into() });
+    }
+}
+
+#[derive(Debug)]
+struct InMemoryBlob {
+    store: InMemoryStore,
+    session: SessionId,
+    bytes: Vec<u8>,
+}
+
+impl UnfinishedBlob for InMemoryBlob {
+    fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        self.bytes.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<BlobName, StoreError> {
+        let mut sessions = self.store.sessions();
+        let kept = sessions.get_mut(&self.session).ok_or_else(|| not_found(&self.session))?;
+        let name = BlobName { hash: hash(&self.bytes), bytes: self.bytes.len() as u64 };
+        kept.blobs.entry(name.hash).or_insert_with(|| self.bytes.as_slice().into());
+        Ok(name)
     }
 }
 

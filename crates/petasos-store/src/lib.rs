@@ -19,4 +19,4 @@ pub use error::StoreError;
 pub use folder::{Durability, FolderStore};
 pub use in_memory::InMemoryStore;
 pub use line::closed_line;
-pub use store::{Contents, Holder, LAYOUT, Listed, Listing, Opened, Store, Writer};
+pub use store::{Contents, Holder, LAYOUT, Listed, Listing, Opened, Store, UnfinishedBlob, Writer};

@@ -48,12 +48,28 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// What the disk says of the folder of sessions. What is wrong with one session is told in its place.
     fn list(&self) -> Result<Listing, StoreError>;
 
+    /// Begins a blob whose bytes come in pieces. Called by who holds the session.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such session, or what the disk says.
+    fn create_blob(&self, session: &SessionId) -> Result<Box<dyn UnfinishedBlob>, StoreError>;
+
     /// Keeps bytes beside the log, synced, under the name that is their hash; an entry may name them as
     /// soon as this answers. Called by who holds the session. Keeping the same bytes again changes nothing.
     ///
     /// # Errors
     /// `NotFound` if there is no such session, or what the disk says.
-    fn put_blob(&self, session: &SessionId, bytes: &[u8]) -> Result<BlobName, StoreError>;
+    fn put_blob(&self, session: &SessionId, bytes: &[u8]) -> Result<BlobName, StoreError> {
+        let mut blob = self.create_blob(session)?;
+        blob.write(bytes)?;
+        blob.finish()
+    }
+
+    /// Finds the one blob whose name begins with these hexadecimal digits, 8 at least.
+    ///
+    /// # Errors
+    /// `NotOneBlob` if there is none or more than one, or what the disk says.
+    fn find_blob(&self, session: &SessionId, digits: &str) -> Result<BlobName, StoreError>;
 
     /// Reads the bytes of a blob that lie in `range`; those beyond its end are left out. When that is all
     /// of them, their hash is checked.
@@ -62,6 +78,22 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// `NoBlob`, `DamagedBlob`, or what the disk says.
     fn read_blob(&self, session: &SessionId, hash: &Digest, range: Range<u64>)
     -> Result<Vec<u8>, StoreError>;
+}
+
+/// A blob that is being written. It has no name before it is finished; dropping it leaves nothing.
+pub trait UnfinishedBlob: fmt::Debug + Send {
+    /// Adds bytes.
+    ///
+    /// # Errors
+    /// What the disk says; the blob is lost then, and whatever is asked of it later is `Refused`.
+    fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError>;
+
+    /// Keeps it, synced, under the name that is the hash of its bytes; an entry may name it as soon as this
+    /// answers. If those bytes are kept already, nothing changes.
+    ///
+    /// # Errors
+    /// `Refused` if a write failed before, or what the disk says.
+    fn finish(self: Box<Self>) -> Result<BlobName, StoreError>;
 }
 
 /// The one that may append to a session.
@@ -229,4 +261,20 @@ pub(crate) fn check_layout(start: &SessionStart) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("it has layout {}, this program knows {LAYOUT}", start.format))
+}
+
+/// Chooses the blob whose name begins with these digits.
+pub(crate) fn only_blob(
+    session: &SessionId,
+    digits: &str,
+    names: impl IntoIterator<Item = Digest>,
+) -> Result<Digest, StoreError> {
+    let is_asked = digits.len() >= 8 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let wanted = digits.to_ascii_lowercase();
+    let fits = |name: &Digest| is_asked && name.to_string().starts_with(&wanted);
+    let found: Vec<Digest> = names.into_iter().filter(fits).take(2).collect();
+    match found.as_slice() {
+        [only] => Ok(*only),
+        _ => Err(StoreError::NotOneBlob { session: session.clone(), digits: digits.to_owned() }),
+    }
 }

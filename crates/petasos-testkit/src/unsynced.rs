@@ -17,7 +17,7 @@ use petasos_core::time::Time;
 use petasos_core::tool::BlobName;
 use petasos_store::{
     Contents, Disk, DiskFile, DiskLock, Durability, FolderStore, Holder, Listing, LockError, Opened, Opening,
-    Store, StoreError,
+    Store, StoreError, UnfinishedBlob,
 };
 
 /// A folder store that loses in a power cut what was not synced.
@@ -88,8 +88,12 @@ impl Store for Unsynced {
         self.store.list()
     }
 
-    fn put_blob(&self, session: &SessionId, bytes: &[u8]) -> Result<BlobName, StoreError> {
-        self.store.put_blob(session, bytes)
+    fn create_blob(&self, session: &SessionId) -> Result<Box<dyn UnfinishedBlob>, StoreError> {
+        self.store.create_blob(session)
+    }
+
+    fn find_blob(&self, session: &SessionId, digits: &str) -> Result<BlobName, StoreError> {
+        self.store.find_blob(session, digits)
     }
 
     fn read_blob(

@@ -2,15 +2,20 @@
 
 use std::io;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use petasos_core::id::Digest;
 use petasos_core::tool::BlobName;
 use sha2::{Digest as _, Sha256};
 
-use super::Place;
+use super::{Place, write_all};
+use crate::disk::{DiskFile, Opening};
 use crate::error::StoreError;
+use crate::store::{UnfinishedBlob, only_blob};
+
+/// Bytes of a blob that are read at once to hash it.
+const PIECE: u64 = 256 * 1024;
 
 /// How the name of an unfinished blob begins.
 const UNFINISHED: &str = "unfinished-";
@@ -18,24 +23,118 @@ const UNFINISHED: &str = "unfinished-";
 /// Makes the names of unfinished blobs differ within a process.
 static NUMBER: AtomicU64 = AtomicU64::new(0);
 
-/// Keeps a blob: its bytes are synced under another name before it gets its own, so whatever has a blob's name
-/// was once whole.
-pub(super) fn put(place: &Place, folder: &Path, bytes: &[u8]) -> Result<BlobName, StoreError> {
-    let hash = hash(bytes);
-    let name = BlobName { hash, bytes: bytes.len() as u64 };
-    let path = folder.join(hash.to_string());
-    match place.disk.read(&path, 0..u64::MAX) {
-        // Who kept it may have ended before its name was synced.
-        Ok(there) if there == bytes => return place.sync_folder(folder).map(|()| name),
-        // A blob that was damaged since is written anew: here are the right bytes.
-        Ok(_) => {}
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(StoreError::of_disk(&path, error)),
+/// A blob on its way: its bytes are synced under another name before it gets its own, so whatever has a blob's
+/// name was once whole.
+#[derive(Debug)]
+pub(super) struct Unfinished {
+    place: Place,
+    path: PathBuf,
+    /// None once a write failed, or when it is finished.
+    file: Option<Box<dyn DiskFile>>,
+    hash: Sha256,
+    bytes: u64,
+}
+
+impl Unfinished {
+    /// Begins one in the folder of blobs, which is there.
+    pub(super) fn create(place: Place) -> Result<Self, StoreError> {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = place.blobs().join(format!("{UNFINISHED}{}-{number}", std::process::id()));
+        let opened = place.disk.open(&path, Opening::Empty);
+        let file = Some(opened.map_err(|error| StoreError::of_disk(&path, error))?);
+        Ok(Self { place, path, file, hash: Sha256::new(), bytes: 0 })
     }
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let unfinished = folder.join(format!("{UNFINISHED}{}-{number}", std::process::id()));
-    place.write_new_file(&unfinished, &path, bytes)?;
-    Ok(name)
+
+    /// Takes away what was written, so far as the disk lets us; else the next opening does.
+    fn give_up(&mut self) {
+        if self.file.take().is_some() {
+            self.place.disk.remove(&self.path).ok();
+        }
+    }
+
+    fn of_disk(&mut self, error: io::Error) -> StoreError {
+        self.give_up();
+        StoreError::of_disk(&self.path, error)
+    }
+
+    fn lost(&self) -> StoreError {
+        let why = "a write of this blob failed before; begin it again".to_owned();
+        StoreError::Refused { session: self.place.session.clone(), why }
+    }
+
+    /// Whether the blob is kept already, with the right bytes: one that was damaged since is written anew.
+    fn is_kept(&self, path: &Path, hash: &Digest) -> Result<bool, StoreError> {
+        match self.place.disk.length(path) {
+            Ok(length) if length == self.bytes => Ok(hash_of(&self.place, path)? == *hash),
+            Ok(_) => Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(StoreError::of_disk(path, error)),
+        }
+    }
+}
+
+impl UnfinishedBlob for Unfinished {
+    fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        let Some(file) = &mut self.file else { return Err(self.lost()) };
+        if let Err(error) = write_all(file.as_mut(), bytes) {
+            return Err(self.of_disk(error));
+        }
+        self.hash.update(bytes);
+        self.bytes = self.bytes.saturating_add(bytes.len() as u64);
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<BlobName, StoreError> {
+        let name = BlobName { hash: Digest(self.hash.clone().finalize().into()), bytes: self.bytes };
+        let folder = self.place.blobs();
+        let path = folder.join(name.hash.to_string());
+        if self.file.is_some() && self.is_kept(&path, &name.hash)? {
+            // Who kept it may have ended before its name was synced.
+            return self.place.sync_folder(&folder).map(|()| name);
+        }
+        let Some(file) = &mut self.file else { return Err(self.lost()) };
+        let synced = self.place.sync(file.as_mut());
+        if let Err(error) = synced.and_then(|()| self.place.disk.rename(&self.path, &path)) {
+            return Err(self.of_disk(error));
+        }
+        self.file = None;
+        self.place.sync_folder(&folder).map(|()| name)
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        self.give_up();
+    }
+}
+
+/// The one blob whose name begins with these digits.
+pub(super) fn find(place: &Place, digits: &str) -> Result<BlobName, StoreError> {
+    let folder = place.blobs();
+    let names = match place.disk.names(&folder) {
+        Ok(names) => names,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(StoreError::of_disk(&folder, error)),
+    };
+    let names = names.iter().filter_map(|name| name.parse().ok());
+    let hash = only_blob(&place.session, digits, names)?;
+    let path = folder.join(hash.to_string());
+    let bytes = place.disk.length(&path).map_err(|error| StoreError::of_disk(&path, error))?;
+    Ok(BlobName { hash, bytes })
+}
+
+/// The hash of a file, read in pieces.
+fn hash_of(place: &Place, path: &Path) -> Result<Digest, StoreError> {
+    let (mut hash, mut at) = (Sha256::new(), 0_u64);
+    loop {
+        let read = place.disk.read(path, at..at.saturating_add(PIECE));
+        let bytes = read.map_err(|error| StoreError::of_disk(path, error))?;
+        if bytes.is_empty() {
+            return Ok(Digest(hash.finalize().into()));
+        }
+        hash.update(&bytes);
+        at = at.saturating_add(bytes.len() as u64);
+    }
 }
 
 pub(super) fn read(place: &Place, hash: &Digest, range: Range<u64>) -> Result<Vec<u8>, StoreError> {

@@ -283,3 +283,51 @@ fn a_blob_is_kept_once_and_read_in_parts() {
         );
     });
 }
+
+#[test]
+fn a_blob_in_pieces_is_the_same_as_in_one() {
+    every_store(|store| {
+        let _opened = store.create(start("s"), &holder("a"), AT).unwrap();
+        let mut blob = store.create_blob(&id("s")).unwrap();
+        blob.write(b"hel").unwrap();
+        blob.write(b"").unwrap();
+        blob.write(b"lo").unwrap();
+        let name = blob.finish().unwrap();
+        assert_eq!(store.put_blob(&id("s"), b"hello").unwrap(), name);
+        assert_eq!(store.read_blob(&id("s"), &name.hash, 0..9).unwrap(), b"hello");
+        let told = "no session none; the list of sessions shows those there are";
+        assert_eq!(error(store.create_blob(&id("none"))), told);
+    });
+}
+
+#[test]
+fn a_blob_that_is_not_finished_is_not_there() {
+    every_store(|store| {
+        let _opened = store.create(start("s"), &holder("a"), AT).unwrap();
+        let mut blob = store.create_blob(&id("s")).unwrap();
+        blob.write(b"hello").unwrap();
+        assert!(store.find_blob(&id("s"), "2cf24dba").is_err());
+        drop(blob);
+        assert!(store.find_blob(&id("s"), "2cf24dba").is_err());
+    });
+}
+
+#[test]
+fn a_blob_is_found_by_the_beginning_of_its_name() {
+    every_store(|store| {
+        let _opened = store.create(start("s"), &holder("a"), AT).unwrap();
+        let name = store.put_blob(&id("s"), b"hello").unwrap();
+        store.put_blob(&id("s"), b"other").unwrap();
+        let whole = name.hash.to_string();
+        for digits in ["2cf24dba", "2CF24DBA5", &whole] {
+            assert_eq!(store.find_blob(&id("s"), digits).unwrap(), name);
+        }
+        for digits in ["2cf24db", "2cf24dbb", "", "../../..", "2cf24dbä", &format!("{whole}0")] {
+            let told = format!(
+                "session s has not one blob {digits:?}; give its first 8 hexadecimal digits, or more of them"
+            );
+            assert_eq!(error(store.find_blob(&id("s"), digits)), told);
+        }
+        assert!(store.find_blob(&id("none"), "2cf24dba").is_err());
+    });
+}

@@ -1,7 +1,7 @@
 //! Row S02: a full disk, and one that may not be written.
 
 use petasos_core::entry::Keep;
-use petasos_store::{Contents, Store, StoreError};
+use petasos_store::{Contents, Disk as _, Store, StoreError};
 use petasos_testkit::unsynced::Unsynced;
 
 use crate::child;
@@ -61,6 +61,38 @@ fn s02_a_blob_on_a_full_disk_has_no_name() {
     store.make_room();
     let name = store.put_blob(&id("s"), b"whole").unwrap();
     assert_eq!(store.read_blob(&id("s"), &name.hash, 0..9).unwrap(), b"whole");
+}
+
+/// Each write of a blob in pieces meets a full disk once: the blob is lost, and leaves nothing behind.
+#[test]
+fn s02_a_blob_in_pieces_on_a_full_disk_leaves_nothing() {
+    for write in 1..=3 {
+        let store = Unsynced::default();
+        let _opened = store.create(start("s"), &holder("a"), AT).unwrap();
+        let mut blob = store.create_blob(&id("s")).unwrap();
+        store.fail_next(write);
+        let failed = (0..3).map(|_| blob.write(b"piece")).find_map(Result::err).unwrap();
+        assert!(matches!(failed, StoreError::Full { .. }), "{failed}");
+        store.make_room();
+        let told = "session s takes no such entries: a write of this blob failed before; begin it again";
+        assert_eq!(error(blob.write(b"piece")), told);
+        assert_eq!(error(blob.finish()), told);
+        let left = store.disk.names(std::path::Path::new("/petasos/sessions/s/blobs")).unwrap();
+        assert_eq!(left, Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_blob_that_is_dropped_leaves_no_file() {
+    let folder = Folder::new();
+    let _opened = folder.store.create(start("s"), &holder("a"), AT).unwrap();
+    let mut blob = folder.store.create_blob(&id("s")).unwrap();
+    blob.write(b"whole").unwrap();
+    drop(blob);
+    // One whose bytes are kept already is not kept twice.
+    folder.store.put_blob(&id("s"), b"whole").unwrap();
+    folder.store.put_blob(&id("s"), b"whole").unwrap();
+    assert_eq!(std::fs::read_dir(folder.session().join("blobs")).unwrap().count(), 1);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use petasos_core::entry::{Entry, Keep};
 use petasos_core::id::Seq;
 use petasos_store::{Contents, Durability, Store, StoreError};
 use petasos_testkit::unsynced::Unsynced;
+use sha2::Digest as _;
 
 use crate::say::{AT, append, damage, error, first, holder, id, lines, open, said, start};
 
@@ -59,6 +60,27 @@ fn s01_a_blob_survives_a_power_cut_as_soon_as_it_has_a_name() {
     store.power_cut();
     assert_eq!(store.read_blob(&id("s"), &name.hash, 0..9).unwrap(), b"whole");
     drop(opened);
+}
+
+/// The power goes at each point of a blob in pieces: it is whole and has its name, or is not there.
+#[test]
+fn s01_a_blob_in_pieces_is_whole_or_not_there_after_a_power_cut() {
+    for cut_after in 0..=3 {
+        let store = Unsynced::default();
+        let opened = store.create(start("s"), &holder("a"), AT).unwrap();
+        let mut blob = store.create_blob(&id("s")).unwrap();
+        for _ in 0..cut_after.min(2) {
+            blob.write(b"half").unwrap();
+        }
+        let finished = (cut_after == 3).then(|| blob.finish().unwrap());
+        store.power_cut_keeping(3);
+        drop(opened);
+        let digits = petasos_core::id::Digest(sha2::Sha256::digest(b"halfhalf").into()).to_string();
+        assert_eq!(store.find_blob(&id("s"), &digits).ok(), finished, "cut after {cut_after}");
+        if let Some(name) = finished {
+            assert_eq!(store.read_blob(&id("s"), &name.hash, 0..9).unwrap(), b"halfhalf");
+        }
+    }
 }
 
 #[test]
