@@ -13,9 +13,11 @@
     let_underscore_drop
 )]
 
+pub mod check_request;
 pub mod findings;
 pub mod format_page;
 pub mod model;
+pub mod model_server;
 pub mod random;
 pub mod script;
 pub mod unsynced;

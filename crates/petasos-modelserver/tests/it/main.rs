@@ -12,7 +12,10 @@
     let_underscore_drop
 )]
 
+mod check_prefix;
+mod check_request;
 mod client;
 mod faults;
+mod kit;
 mod replies;
 mod scripts;
