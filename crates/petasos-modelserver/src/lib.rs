@@ -5,6 +5,7 @@
 
 mod body;
 mod choice;
+mod demo;
 mod error;
 mod record;
 mod script;
@@ -13,6 +14,7 @@ mod service;
 mod socket;
 mod wire;
 
+pub use demo::{DEMO, DEMO_FILES, DEMO_TASK};
 pub use error::ModelServerError;
 pub use record::{Answered, Recorded};
 pub use script::{Arguments, Call, Fault, FaultBody, Finish, Reply, Script, Usage, UsageChoice, WireId};

@@ -15,7 +15,9 @@
 mod check_prefix;
 mod check_request;
 mod client;
+mod demo;
 mod faults;
 mod kit;
+mod page;
 mod replies;
 mod scripts;
