@@ -98,7 +98,11 @@ impl Desk {
     pub async fn answer(self: Arc<Self>, request: Request<Incoming>, flushes: Flushes) -> Response<Paced> {
         let (head, body) = request.into_parts();
         let asked = route(&head.method, head.uri.path());
-        let body = whole_body(body).await;
+        let Some(body) = whole_body(body).await else {
+            // It is not kept: a client that is killed while it writes has asked for nothing.
+            let message = "the body of the request ends before its length".into();
+            return refused(&Refusal { status: StatusCode::BAD_REQUEST, message }, flushes);
+        };
         let mut recorded = Recorded {
             at: now(),
             method: head.method.to_string(),
@@ -186,22 +190,19 @@ fn route(method: &Method, path: &str) -> Result<Route, Refusal> {
     Ok(route)
 }
 
-async fn whole_body(body: Incoming) -> Result<Bytes, Refusal> {
+/// None if the client went away before its body was whole.
+async fn whole_body(body: Incoming) -> Option<Result<Bytes, Refusal>> {
     let too_large = || Refusal {
         status: StatusCode::PAYLOAD_TOO_LARGE,
         message: format!("the body of a request is at most {LARGEST_BODY} bytes"),
     };
     let largest = u64::try_from(LARGEST_BODY).unwrap_or(u64::MAX);
     if body.size_hint().lower() > largest {
-        return Err(too_large());
+        return Some(Err(too_large()));
     }
     match Limited::new(body, LARGEST_BODY).collect().await {
-        Ok(whole) => Ok(whole.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(too_large()),
-        Err(error) => {
-            let message = format!("the body of the request cannot be read: {error}");
-            Err(Refusal { status: StatusCode::BAD_REQUEST, message })
-        }
+        Ok(whole) => Some(Ok(whole.to_bytes())),
+        Err(error) => error.is::<LengthLimitError>().then(|| Err(too_large())),
     }
 }
 

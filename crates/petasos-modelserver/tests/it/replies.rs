@@ -4,8 +4,10 @@ use std::path::Path;
 
 use petasos_modelserver::{Answered, Options, Script, Server};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
-use crate::client::{End, chat, post, send, start};
+use crate::client::{End, chat, guarded, post, send, start};
 
 const ASK: &str = r#"{"model":"m","messages":[{"role":"user","content":"x"}]}"#;
 
@@ -185,6 +187,20 @@ async fn a_body_that_is_too_large_is_refused_before_it_comes() {
         (413, "the body of a request is at most 67108864 bytes")
     );
     assert_eq!(server.requests()[0].answered, Answered::Refused);
+}
+
+/// A client that is killed while it writes has asked for nothing, and costs no line.
+#[tokio::test]
+async fn a_request_that_never_came_whole_is_none() {
+    let server = start("{\"text\":\"still there\"}").await;
+    let mut stream = TcpStream::connect(server.address()).await.unwrap();
+    let begun =
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 999\r\n\r\n{\"messages\":[]}";
+    stream.write_all(begun.as_bytes()).await.unwrap();
+    stream.shutdown().await.unwrap();
+    guarded(stream.read_to_end(&mut Vec::new())).await.unwrap();
+    assert_eq!(server.requests(), []);
+    assert_eq!(text_of(&server, 0).await, "still there");
 }
 
 async fn with_record(path: &Path) -> Server {
