@@ -78,7 +78,7 @@ impl Arguments {
 /// The id of a call on the wire.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum WireId {
-    /// `call_<request>_<place>`, both counted from 1.
+    /// `scripted_<request>_<place>`, both counted from 1.
     #[default]
     Made,
     /// This one.

@@ -77,10 +77,11 @@ pub(crate) enum Told<'a> {
 }
 
 impl Telling<'_> {
-    /// The id of the call in this place, counted from 0.
+    /// The id of the call in this place, counted from 0. Not in a shape that a client would make itself: such a one is
+    /// replaced, and then no test would show that an id of the wire's is kept.
     pub fn call_id(&self, call: &Call, place: usize) -> Option<String> {
         match &call.id {
-            WireId::Made => Some(format!("call_{}_{}", self.request, place + 1)),
+            WireId::Made => Some(format!("scripted_{}_{}", self.request, place + 1)),
             WireId::Given(id) => Some(id.clone()),
             WireId::LeftOut => None,
         }

@@ -41,7 +41,7 @@ async fn a_whole_reply_has_text_calls_finish_and_usage() {
         "choices": [{"index": 0, "finish_reason": "tool_calls", "message": {
             "role": "assistant", "content": "ok", "reasoning_content": "hm",
             "tool_calls": [
-                {"id": "call_1_1", "type": "function", "function": {"name": "a", "arguments": "{\"b\": 1.50,\"a\":[ ]}"}},
+                {"id": "scripted_1_1", "type": "function", "function": {"name": "a", "arguments": "{\"b\": 1.50,\"a\":[ ]}"}},
                 {"id": "I", "type": "function", "function": {"name": "c", "arguments": "{no"}},
             ],
         }}],
@@ -72,7 +72,7 @@ async fn a_streamed_reply_comes_in_several_deltas_cut_between_characters() {
     check("/choices/0/delta/content", "世界你好👋 and more", 3);
     check("/choices/0/delta/reasoning_content", "想一想", 3);
     check("/choices/0/delta/tool_calls/0/function/arguments", r#"{"字": "长长的"}"#, 2);
-    check("/choices/0/delta/tool_calls/0/id", "call_1_1", 1);
+    check("/choices/0/delta/tool_calls/0/id", "scripted_1_1", 1);
     check("/choices/0/delta/tool_calls/0/function/name", "a", 1);
     check("/choices/0/finish_reason", "tool_calls", 1);
 }
