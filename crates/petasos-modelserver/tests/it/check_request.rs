@@ -234,6 +234,7 @@ fn nothing_is_empty() {
     check(ANSWER, "{\"role\":\"assistant\"}", &["messages[5]: no content and no calls"]);
     check("\"content\":null", "\"content\":\"\"", &["messages[2]: an empty content"]);
     check("\"content\":\"one\"", "\"content\":\"\"", &["messages[3]: an empty content"]);
+    check("\"content\":\"one\"", "\"content\":\" \\n\"", &["messages[3]: an empty content"]);
     check("\"text\":\"see\"", "\"text\":\"\"", &["messages[6]: an empty part of its content"]);
     check("\"url\":\"data:x\"", "\"u\":1", &["messages[6]: an image without its URL"]);
     check(

@@ -247,7 +247,7 @@ fn content(place: &str, content: Option<&Node>, has_calls: bool, found: &mut Fin
     match content {
         None | Some(Node::Null) if has_calls => {}
         None | Some(Node::Null) => found.add(format!("{place}: no content and no calls")),
-        Some(Node::Text(text)) if text.is_empty() => found.add(format!("{place}: an empty content")),
+        Some(Node::Text(text)) if text.trim().is_empty() => found.add(format!("{place}: an empty content")),
         Some(Node::Text(_)) => {}
         Some(Node::List(parts)) if parts.is_empty() => found.add(format!("{place}: an empty content")),
         Some(Node::List(parts)) => parts.iter().for_each(|part| content_part(place, part, found)),
@@ -265,7 +265,7 @@ fn content_part(place: &str, part: &Node, found: &mut Findings) {
     match text(part, "type") {
         Some("text") => {
             found.keys(place, part, &["type", "text"]);
-            if text(part, "text").is_none_or(str::is_empty) {
+            if text(part, "text").is_none_or(|text| text.trim().is_empty()) {
                 found.add(format!("{place}: an empty part of its content"));
             }
         }
