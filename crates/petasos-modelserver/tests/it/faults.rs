@@ -1,5 +1,6 @@
 //! Each fault as a client meets it.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -81,11 +82,15 @@ async fn garbage_is_neither_json_nor_events_and_not_even_text() {
     }
 }
 
-async fn asked(address: std::net::SocketAddr, body: &str) -> TcpStream {
+async fn asked(address: SocketAddr, body: &str) -> TcpStream {
     let mut stream = TcpStream::connect(address).await.unwrap();
+    ask(&mut stream, body).await;
+    stream
+}
+
+async fn ask(stream: &mut TcpStream, body: &str) {
     let head = format!("POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: {}", body.len());
     stream.write_all(format!("{head}\r\n\r\n{body}").as_bytes()).await.unwrap();
-    stream
 }
 
 async fn headers(stream: &mut TcpStream) -> Vec<u8> {
@@ -153,5 +158,35 @@ async fn a_trickle_brings_a_small_piece_each_time() {
 }
 
 fn ended(bytes: &[u8]) -> bool {
-    bytes.ends_with(b"\r\n0\r\n\r\n") || bytes.ends_with(b"}]}")
+    bytes.ends_with(b"\r\n0\r\n\r\n") || bytes.ends_with(b"}]}") || bytes.ends_with(b"}}")
+}
+
+/// Clients use a connection again; a fault of one reply is not one of the next, but for the cut that ends all.
+#[tokio::test]
+async fn one_connection_carries_several_replies_until_one_is_cut() {
+    let lines = [
+        r#"{"text":"one"}"#,
+        r#"{"fault":{"status":429}}"#,
+        r#"{"text":"two"}"#,
+        r#"{"fault":{"cut_after_bytes":5}}"#,
+    ];
+    let server = start(&lines.join("\n")).await;
+    let mut stream = TcpStream::connect(server.address()).await.unwrap();
+    let mut seen = Vec::new();
+    for body in [ASK_STREAM, ASK, ASK_STREAM, ASK] {
+        ask(&mut stream, body).await;
+        let mut bytes = headers(&mut stream).await;
+        while !ended(&bytes) {
+            let mut more = [0; 500];
+            let read = stream.read(&mut more).await.unwrap();
+            if read == 0 {
+                break;
+            }
+            bytes.extend_from_slice(&more[..read]);
+        }
+        let answer = read(&bytes);
+        seen.push((answer.status, answer.end));
+    }
+    assert_eq!(seen, [(200, End::Whole), (429, End::Whole), (200, End::Whole), (200, End::Cut)]);
+    assert_eq!(stream.read(&mut [0; 9]).await.unwrap(), 0);
 }
