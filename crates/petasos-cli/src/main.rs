@@ -1,3 +1,7 @@
-//! The binary `petasos`.
+//! The binary `petasos`: reads the command line, and leaves with the code of what came of it.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    petasos_cli::main(std::env::args_os(), &petasos_cli::World::of_process())
+}

@@ -17,7 +17,7 @@ mod secret;
 mod sse;
 mod tokens;
 
-pub use catalog::spoken_wires;
+pub use catalog::{Place, Row, catalog, spoken_wires};
 pub use classify::{ErrorAnswer, WaitHeaders, classify, wait_asked};
 pub use endpoint::{Endpoint, Timeouts};
 pub use error::ProviderError;

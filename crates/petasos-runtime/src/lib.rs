@@ -1,1 +1,34 @@
 //! The shell around the loop: sessions that run, their tools, models and stores.
+//!
+//! [`Agent`] begins and opens sessions; a [`SessionHandle`] takes [`Op`]s and tells [`Event`]s, and that is all
+//! that a user interface needs. Inside, `drive.rs` does what `petasos-core/src/turn.rs` decides.
+
+mod agent;
+mod blobs;
+mod clock;
+pub mod config;
+mod drive;
+mod event;
+mod in_flight;
+mod inspect;
+mod models;
+mod op;
+mod prepare;
+mod prompt;
+mod requests;
+mod result;
+mod saver;
+mod setup;
+mod shell;
+
+pub use agent::{Agent, Asking, Parts, SessionHandle, Standing};
+pub use clock::{Clock, SystemClock};
+pub use drive::OpError;
+pub use event::{CallTold, DeltaKind, EVENTS, Event, WantsTold};
+pub use inspect::{Listed, Sessions, Shown};
+pub use models::Chosen;
+pub use op::Op;
+pub use petasos_store::{Disk, OsDisk, StoreError};
+pub use requests::{Providers, Sizes, USUAL_OUTPUT};
+pub use result::{ErrorTold, NotStarted, RunResult, UsageOfRun, failure, status};
+pub use setup::{Commands, FindError, Found, Setup};

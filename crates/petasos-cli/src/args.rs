@@ -1,0 +1,235 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use petasos_core::id::CallId;
+use petasos_core::request::Wire;
+use petasos_runtime::config::Flags;
+
+/// An agent that works in one folder with tools until the task is done. Every step is journaled: a run that
+/// was killed goes on with `petasos resume`.
+#[derive(Debug, Parser)]
+#[command(name = "petasos", version, arg_required_else_help = false)]
+pub(crate) struct Arguments {
+    /// What to do; without it, `petasos` chats.
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Do one job, then leave with the exit code of what came of it
+    Run(RunArguments),
+    /// Go on with a session
+    Resume(ResumeArguments),
+    /// Talk with the agent, line by line
+    Chat(ChatArguments),
+    /// Look at the sessions that are kept
+    Sessions {
+        /// What to see.
+        #[command(subcommand)]
+        what: SessionsCommand,
+    },
+    /// Watch a small job being done in a scratch folder
+    Demo(DemoArguments),
+    /// Tools for those who work on petasos or write scripts for it
+    Dev {
+        /// Which.
+        #[command(subcommand)]
+        what: DevCommand,
+    },
+}
+
+/// Whom to ask, and how far.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct ModelArguments {
+    /// Address of the model's server, such as http://127.0.0.1:8080/v1
+    #[arg(long, value_name = "URL")]
+    pub(crate) base_url: Option<String>,
+    /// Name of the model; without it, the first that --base-url lists
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: Option<String>,
+    /// Environment variable that holds the key
+    #[arg(long, value_name = "VAR")]
+    pub(crate) api_key_env: Option<String>,
+    /// The protocol that the server speaks
+    #[arg(long, value_name = "MODE")]
+    pub(crate) api_mode: Option<ApiMode>,
+    /// Steps (model calls) that a turn may take [default: 90]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_steps: Option<u32>,
+}
+
+impl ModelArguments {
+    pub(crate) fn flags(&self) -> Flags {
+        Flags {
+            base_url: self.base_url.clone(),
+            model: self.model.clone(),
+            api_key_env: self.api_key_env.clone(),
+            api_mode: self.api_mode.map(Wire::from),
+            max_steps: self.max_steps,
+        }
+    }
+}
+
+/// A protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ApiMode {
+    /// Chat completions.
+    Chat,
+    /// Responses.
+    Responses,
+    /// Messages.
+    Messages,
+}
+
+impl From<ApiMode> for Wire {
+    fn from(mode: ApiMode) -> Self {
+        match mode {
+            ApiMode::Chat => Self::Chat,
+            ApiMode::Responses => Self::Responses,
+            ApiMode::Messages => Self::Messages,
+        }
+    }
+}
+
+/// How a run is told, and what it may do without asking.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct HowArguments {
+    /// Tell every event as a line of JSON on stdout; the last line is the result
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Let the agent run commands without asking
+    #[arg(long)]
+    pub(crate) allow_commands: bool,
+    /// Where a call needs approval, stop and wait for `petasos resume --approve` instead of refusing it
+    #[arg(long)]
+    pub(crate) park: bool,
+}
+
+/// `petasos run`.
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
+    #[command(flatten)]
+    pub(crate) how: HowArguments,
+    /// The folder to work in [default: the current one]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
+    /// What is to be done; what comes on stdin is added to it
+    #[arg(value_name = "PROMPT")]
+    pub(crate) prompt: Option<String>,
+}
+
+/// `petasos resume`.
+#[derive(Debug, Args)]
+pub(crate) struct ResumeArguments {
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
+    #[command(flatten)]
+    pub(crate) how: HowArguments,
+    /// The session, or how its id begins; without it, the newest of this folder
+    #[arg(value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// Say yes to a call that waits, such as 17.0; without one, to the one that waits
+    #[arg(long, value_name = "CALL", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub(crate) approve: Option<Which>,
+    /// Say no to it
+    #[arg(long, value_name = "CALL", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with = "approve")]
+    pub(crate) deny: Option<Which>,
+    /// Steps to add to the turn's budget
+    #[arg(long, value_name = "N")]
+    pub(crate) add_steps: Option<u32>,
+    /// Tokens to add to it
+    #[arg(long, value_name = "N")]
+    pub(crate) add_tokens: Option<u64>,
+    /// Seconds at work to add to it
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) add_time: Option<u64>,
+    /// Something new to say
+    #[arg(short, long, value_name = "TEXT")]
+    pub(crate) message: Option<String>,
+}
+
+/// Which call is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// The one that waits.
+    TheOne,
+    /// This one.
+    This(CallId),
+}
+
+impl std::str::FromStr for Which {
+    type Err = petasos_core::id::BadId;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text.is_empty() { Ok(Self::TheOne) } else { text.parse().map(Self::This) }
+    }
+}
+
+/// `petasos chat`.
+#[derive(Debug, Default, Args)]
+pub(crate) struct ChatArguments {
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
+    /// Let the agent run commands without asking
+    #[arg(long)]
+    pub(crate) allow_commands: bool,
+    /// The folder to work in [default: the current one]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
+}
+
+/// `petasos sessions`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SessionsCommand {
+    /// List them, the newest last
+    List {
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+        /// Those of all folders, not of the current one alone
+        #[arg(long)]
+        all: bool,
+    },
+    /// Show what happened in one
+    Show {
+        /// The session, or how its id begins; without it, the newest of this folder
+        #[arg(value_name = "ID")]
+        session: Option<String>,
+        /// As events, one JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// `petasos demo`.
+#[derive(Debug, Args)]
+pub(crate) struct DemoArguments {
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
+    /// Use the script that comes with petasos, whatever model is there
+    #[arg(long)]
+    pub(crate) scripted: bool,
+}
+
+/// `petasos dev`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum DevCommand {
+    /// Serve scripted replies on this machine's loopback
+    ModelServer {
+        /// The script: one reply a line of JSON (docs/format/model-server.md)
+        #[arg(long, value_name = "FILE")]
+        script: PathBuf,
+        /// The port; 0 takes a free one, and the first line on stdout tells the address
+        #[arg(long, value_name = "N", default_value_t = 0)]
+        port: u16,
+        /// Keep every request in this file, one a line
+        #[arg(long, value_name = "FILE")]
+        record: Option<PathBuf>,
+    },
+}

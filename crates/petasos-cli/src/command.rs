@@ -1,0 +1,124 @@
+//! The commands, one a file.
+
+mod chat;
+mod demo;
+mod model_server;
+mod prompt;
+mod resume;
+mod run;
+mod sessions;
+mod watch;
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use petasos_core::turn::OnAsk;
+use petasos_runtime::config::{ConfigError, Flags};
+use petasos_runtime::{Commands, FindError, NotStarted, OpError, RunResult, Setup, StoreError};
+
+use crate::args::{Arguments, ChatArguments, Command, DevCommand, HowArguments};
+use crate::print::Printer;
+use crate::{World, exit};
+
+/// Runs a command.
+pub(crate) async fn run(arguments: Arguments, world: &World) -> ExitCode {
+    match arguments.command {
+        None => chat::chat(ChatArguments::default(), world).await,
+        Some(Command::Chat(arguments)) => chat::chat(arguments, world).await,
+        Some(Command::Run(arguments)) => run::run(arguments, world).await,
+        Some(Command::Resume(arguments)) => resume::resume(arguments, world).await,
+        Some(Command::Sessions { what }) => sessions::sessions(what, world).await,
+        Some(Command::Demo(arguments)) => demo::demo(arguments, world).await,
+        Some(Command::Dev { what: DevCommand::ModelServer { script, port, record } }) => {
+            model_server::serve(&script, port, record).await
+        }
+    }
+}
+
+/// Why no turn began: what, and what next.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    why: NotStarted,
+    message: String,
+    hint: &'static str,
+}
+
+impl Refusal {
+    pub(crate) fn usage(message: impl Into<String>, hint: &'static str) -> Self {
+        Self { why: NotStarted::Usage, message: message.into(), hint }
+    }
+
+    pub(crate) fn config(message: impl Into<String>, hint: &'static str) -> Self {
+        Self { why: NotStarted::Config, message: message.into(), hint }
+    }
+
+    /// Tells it, and gives the exit code.
+    pub(crate) fn tell(self, printer: &mut Printer) -> ExitCode {
+        let result = RunResult::not_started(self.why, self.message, self.hint.to_owned());
+        printer.result(&result);
+        exit::code(&result, None)
+    }
+}
+
+impl From<ConfigError> for Refusal {
+    fn from(error: ConfigError) -> Self {
+        Self::config(error.to_string(), "README.md, \"When something is wrong\", has the common cases")
+    }
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        if matches!(error, StoreError::Held { .. }) {
+            let hint = "wait until its turn is over, or stop that process";
+            return Self { why: NotStarted::Held, message: error.to_string(), hint };
+        }
+        Self::config(error.to_string(), "petasos sessions list shows the sessions there are")
+    }
+}
+
+impl From<FindError> for Refusal {
+    fn from(error: FindError) -> Self {
+        match error {
+            FindError::Store(error) => error.into(),
+            FindError::NoneBegins { .. } | FindError::NoneHere { .. } => {
+                Self::usage(error.to_string(), "petasos sessions list --all shows the sessions there are")
+            }
+            FindError::Several { .. } => Self::usage(error.to_string(), "give more of its id"),
+        }
+    }
+}
+
+impl From<OpError> for Refusal {
+    fn from(error: OpError) -> Self {
+        match error {
+            OpError::Store(error) => error.into(),
+            OpError::Rejected(_) | OpError::Closed => {
+                Self::usage(error.to_string(), "petasos sessions show tells how the session stands")
+            }
+        }
+    }
+}
+
+/// Reads the settings.
+pub(crate) fn set_up(world: &World, workspace: Option<&Path>, flags: Flags) -> Result<Setup, ConfigError> {
+    Setup::read(world.environment.clone(), workspace, flags, Arc::clone(&world.disk))
+}
+
+/// What commands may do without a question.
+pub(crate) fn commands(allow: bool) -> Commands {
+    if allow { Commands::Allowed } else { Commands::Asked }
+}
+
+/// What becomes of a question in a run that nobody watches.
+pub(crate) fn unattended(how: &HowArguments, setup: &Setup) -> OnAsk {
+    match (how.park, setup.settings.on_ask) {
+        (true, _) | (false, Some(OnAsk::Park)) => OnAsk::Park,
+        (false, Some(OnAsk::Ask | OnAsk::Refuse) | None) => OnAsk::Refuse,
+    }
+}
+
+/// The printer of a command that does one job.
+pub(crate) fn printer(how: &HowArguments) -> Printer {
+    if how.json { Printer::json() } else { Printer::job() }
+}

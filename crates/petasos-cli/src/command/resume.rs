@@ -1,0 +1,110 @@
+//! `petasos resume`: a session goes on.
+
+use std::process::ExitCode;
+
+use petasos_core::approval::{Answer, Scope};
+use petasos_core::budget::Limits;
+use petasos_core::entry::When;
+use petasos_core::session::Terms;
+use petasos_core::text::Text;
+use petasos_core::time::Span;
+use petasos_core::turn::OnAsk;
+use petasos_runtime::{Asking, Op, SessionHandle};
+
+use super::run::leave;
+use super::watch::{Decided, Stops, watch};
+use super::{Refusal, commands, printer, set_up, unattended};
+use crate::args::{ResumeArguments, Which};
+use crate::print::Printer;
+use crate::{World, print};
+
+/// Goes on with a session.
+pub(crate) async fn resume(arguments: ResumeArguments, world: &World) -> ExitCode {
+    let mut printer = printer(&arguments.how);
+    match go_on(arguments, world, &mut printer).await {
+        Ok(code) => code,
+        Err(refusal) => refusal.tell(&mut printer),
+    }
+}
+
+async fn go_on(
+    arguments: ResumeArguments,
+    world: &World,
+    printer: &mut Printer,
+) -> Result<ExitCode, Refusal> {
+    let ResumeArguments { model, how, session, approve, deny, message, add_steps, add_tokens, add_time } =
+        arguments;
+    let mut stops = Stops::listen();
+    let setup = set_up(world, None, model.flags())?;
+    let found = setup.find(session.as_deref()).await?;
+    let setup = setup.in_workspace(&found.workspace)?;
+    let agent = setup.agent(commands(how.allow_commands))?;
+    // Another model only if one is named here; else the turn keeps its own.
+    let chosen = if model.flags().names_a_model() { Some(setup.choose().await?) } else { None };
+    let decision = match (approve, deny) {
+        (Some(which), _) => Some((which, Answer::Yes { scope: Scope::Once })),
+        (None, Some(which)) => Some((which, Answer::No { reason: Text::from("the user said no") })),
+        (None, None) => None,
+    };
+    // A call that was decided about is asked again first, so that what runs is what was shown.
+    let on_ask = if decision.is_some() { OnAsk::Ask } else { unattended(&how, &setup) };
+    let mut session = agent.open(&found.id, |log| setup.terms_for(log, chosen.as_ref(), on_ask)).await?;
+    for damage in session.damage() {
+        print::talk(&format!("petasos: the log of session {} is damaged: {damage}", session.id()));
+    }
+    let decided = match decision {
+        Some((which, answer)) => Some(decide(&session, which, answer)?),
+        None => None,
+    };
+    let add =
+        Limits { steps: add_steps, tokens: add_tokens, micro_usd: None, time: add_time.map(Span::seconds) };
+    match message {
+        Some(text) if text.trim().is_empty() => {
+            return Err(Refusal::usage("there is nothing in the message", "say something: -m \"…\""));
+        }
+        Some(text) => {
+            let terms = session.terms().clone();
+            let terms = Terms { limits: terms.limits.raised_by(&add), ..terms };
+            session.ask(Op::Terms(Box::new(terms))).await?;
+            session.ask(Op::say(text, When::Now)).await?;
+        }
+        None if !session.standing().can_continue => {
+            let id = session.id();
+            return Err(Refusal::usage(
+                format!("session {id} is finished: there is nothing to continue"),
+                "say something new: petasos resume ID -m \"…\"",
+            ));
+        }
+        None => {
+            // Its own limits stay; mode and target are those of this command.
+            session.ask(Op::Terms(Box::new(session.terms().clone()))).await?;
+            session.ask(Op::Continue { add }).await?;
+        }
+    }
+    let watched = watch(&mut session, printer, &mut stops, decided).await;
+    Ok(leave(watched, session).await)
+}
+
+fn decide(session: &SessionHandle, which: Which, answer: Answer) -> Result<Decided, Refusal> {
+    let asking = &session.standing().asking;
+    let told = || asking.iter().map(|one| one.call.to_string()).collect::<Vec<_>>().join(", ");
+    let found = match (which, asking.as_slice()) {
+        (_, []) => {
+            return Err(Refusal::usage("no call waits for a decision", "go on with: petasos resume ID"));
+        }
+        (Which::TheOne, [one]) => one,
+        (Which::TheOne, _) => {
+            let message = format!("several calls wait: {}", told());
+            return Err(Refusal::usage(message, "name one: --approve=CALL or --deny=CALL"));
+        }
+        (Which::This(call), _) => match asking.iter().find(|one| one.call == call) {
+            Some(one) => one,
+            None => {
+                let message = format!("call {call} does not wait for a decision; these do: {}", told());
+                return Err(Refusal::usage(message, "name one of those"));
+            }
+        },
+    };
+    let Asking { call, shown } = *found;
+    Ok(Decided { call, shown, answer })
+}

@@ -1,0 +1,124 @@
+//! `petasos sessions`: what is kept.
+
+use std::process::ExitCode;
+
+use petasos_runtime::config::Flags;
+use petasos_runtime::{Event, Listed, Setup};
+
+use super::{Refusal, set_up};
+use crate::args::SessionsCommand;
+use crate::print::{Printer, line_of, plain};
+use crate::{World, print};
+
+/// Lists or shows sessions.
+pub(crate) async fn sessions(what: SessionsCommand, world: &World) -> ExitCode {
+    let json = match &what {
+        SessionsCommand::List { json, .. } | SessionsCommand::Show { json, .. } => *json,
+    };
+    let mut printer = if json { Printer::json() } else { Printer::job() };
+    match look(what, world).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(refusal) => refusal.tell(&mut printer),
+    }
+}
+
+async fn look(what: SessionsCommand, world: &World) -> Result<(), Refusal> {
+    let setup = set_up(world, None, Flags::default())?;
+    match what {
+        SessionsCommand::List { json, all } => list(&setup, json, all).await,
+        SessionsCommand::Show { session, json } => show(&setup, session.as_deref(), json).await,
+    }
+}
+
+async fn list(setup: &Setup, json: bool, all: bool) -> Result<(), Refusal> {
+    let listing = setup.sessions().await?;
+    let here = |listed: &&Listed| all || listed.is_in(&setup.places.workspace);
+    let mut count = 0;
+    for listed in listing.sessions.iter().filter(here) {
+        count += 1;
+        match json {
+            true => print::data(&listed.line()),
+            false => print::data(&row(listed, all)),
+        }
+    }
+    for (session, error) in &listing.unreadable {
+        print::talk(&format!("petasos: session {session}: {error}"));
+    }
+    if count == 0 && !json {
+        let other = if all { "" } else { " for this folder (--all shows those of all folders)" };
+        print::talk(&format!("no sessions yet{other}; petasos run \"…\" begins one"));
+    }
+    Ok(())
+}
+
+fn row(listed: &Listed, all: bool) -> String {
+    let title = line_of(listed.title(), 60);
+    let folder = if all { format!("  {}", line_of(listed.workspace(), 40)) } else { String::new() };
+    let damage = if listed.damaged() > 0 { "  (damaged)" } else { "" };
+    format!(
+        "{}  {}  {:>5} entries{folder}  {title}{damage}",
+        listed.id(),
+        listed.last_time(),
+        listed.entries()
+    )
+}
+
+async fn show(setup: &Setup, session: Option<&str>, json: bool) -> Result<(), Refusal> {
+    let found = setup.find(session).await?;
+    let shown = setup.show(&found.id).await?;
+    if json {
+        for event in &shown.events {
+            Printer::json().event(event);
+        }
+        return Ok(());
+    }
+    print::data(&format!("session {} in {}", found.id, plain(&found.workspace.to_string_lossy())));
+    for event in &shown.events {
+        if let Some(line) = line(event) {
+            print::data(&line);
+        }
+    }
+    for damage in &shown.damage {
+        print::talk(&format!("petasos: the log is damaged: {damage}"));
+    }
+    Ok(())
+}
+
+fn line(event: &Event) -> Option<String> {
+    Some(match event {
+        Event::Said { entry, text, .. } => format!("{entry:>5}  said: {}", plain(text)),
+        Event::TurnStart { entry, model, provider, continues, .. } => {
+            let what = if *continues { "turn goes on" } else { "turn begins" };
+            format!("{entry:>5}  {what} with {} at {}", plain(model), plain(provider))
+        }
+        Event::StepStart { entry, step, attempt, tokens, .. } => {
+            let again = if *attempt > 1 { format!(", try {attempt}") } else { String::new() };
+            format!("{entry:>5}  step {step}{again}: some {tokens} tokens")
+        }
+        Event::Reply { entry, text, calls, .. } => {
+            let calls = calls.iter().map(|call| {
+                format!(
+                    "\n       → {} {} ({})",
+                    line_of(&call.name, 40),
+                    line_of(&call.arguments, 160),
+                    call.call
+                )
+            });
+            format!("{entry:>5}  reply: {}{}", plain(text), calls.collect::<String>())
+        }
+        Event::ToolResult { entry, call, tool, outcome, text, .. } => {
+            format!("{entry:>5}  {tool} ({call}) {outcome:?}: {}", line_of(text, 160))
+        }
+        Event::Asking { entry, call, tool, arguments, .. } => {
+            format!("{entry:>5}  call {call} asks: {tool} {}", line_of(arguments, 160))
+        }
+        Event::Note { entry, text, .. } => format!("{entry:>5}  note: {}", line_of(text, 160)),
+        Event::TurnEnd { entry, status, steps, .. } => {
+            let entry = entry.map_or_else(|| "-".to_owned(), |entry| entry.to_string());
+            format!("{entry:>5}  turn ends: {status} after {steps} steps")
+        }
+        Event::Delta { .. } | Event::ToolStart { .. } | Event::Retrying { .. } | Event::Result(_) => {
+            return None;
+        }
+    })
+}

@@ -1,0 +1,74 @@
+//! The terminal's side of Petasos: arguments in, events out, an exit code at the end. What a second user
+//! interface would need too is in `petasos-runtime`.
+
+mod args;
+mod command;
+mod exit;
+mod print;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Parser as _;
+use petasos_runtime::config::Environment;
+use petasos_runtime::{Disk, NotStarted, OsDisk, RunResult};
+
+use args::Arguments;
+use print::Printer;
+
+/// What the program finds around it; tests put something else in its place.
+#[derive(Clone, Debug)]
+pub struct World {
+    /// Environment variables.
+    pub environment: Environment,
+    /// The disk that sessions are kept on.
+    pub disk: Arc<dyn Disk>,
+}
+
+impl World {
+    /// That of this process.
+    pub fn of_process() -> Self {
+        Self { environment: Environment::of_process(), disk: Arc::new(OsDisk) }
+    }
+}
+
+/// Runs the program with these arguments, the first of which is its own name.
+pub fn main(arguments: impl IntoIterator<Item = OsString>, world: &World) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let parsed = match Arguments::try_parse_from(&arguments) {
+        Ok(parsed) => parsed,
+        Err(error) => return misused(&arguments, &error),
+    };
+    // One thread drives; what may wait for a disk has threads of its own.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    match runtime {
+        Ok(runtime) => {
+            let code = runtime.block_on(command::run(parsed, world));
+            // A read of the terminal may still wait for a line that nobody will type.
+            runtime.shutdown_background();
+            code
+        }
+        Err(error) => {
+            print::talk(&format!("petasos: the system gives no event loop: {error}; close some programs"));
+            ExitCode::from(exit::INTERNAL)
+        }
+    }
+}
+
+/// What the command line got wrong; help and version are no mistakes.
+fn misused(arguments: &[OsString], error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        print::data(error.to_string().trim_end());
+        return ExitCode::SUCCESS;
+    }
+    let wants_json = arguments.iter().any(|argument| argument == "--json");
+    let text = error.to_string();
+    let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+    let result = RunResult::not_started(NotStarted::Usage, message, "see petasos --help".to_owned());
+    match wants_json {
+        true => Printer::json().result(&result),
+        false => print::talk(text.trim_end()),
+    }
+    exit::code(&result, None)
+}

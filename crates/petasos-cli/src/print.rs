@@ -1,0 +1,165 @@
+//! What a person or program reads: data on stdout, talk on stderr.
+
+use std::io::{self, IsTerminal as _, Write as _};
+
+use petasos_core::tool::Outcome;
+use petasos_runtime::{DeltaKind, Event, RunResult, WantsTold};
+
+/// Writes a line of data. If nobody reads any more there is nobody to tell, and the run goes on.
+pub(crate) fn data(line: &str) {
+    drop(writeln!(io::stdout().lock(), "{line}"));
+}
+
+/// Writes a line of talk.
+pub(crate) fn talk(line: &str) {
+    drop(writeln!(io::stderr().lock(), "{line}"));
+}
+
+/// Writes a piece of data without a line end.
+pub(crate) fn piece(text: &str) {
+    let mut out = io::stdout().lock();
+    drop(write!(out, "{text}"));
+    drop(out.flush());
+}
+
+/// Text from a model or tool as a terminal may show it: control characters would move the cursor, set titles
+/// or answer for the person.
+pub(crate) fn plain(text: &str) -> String {
+    let show = |letter: char| match letter {
+        '\n' | '\t' => letter,
+        other if other.is_control() => '\u{fffd}',
+        // What turns the direction of text can make one command look like another.
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
+        other => other,
+    };
+    text.chars().map(show).collect()
+}
+
+/// One line of at most so many characters.
+pub(crate) fn line_of(text: &str, most: usize) -> String {
+    let text = plain(text).replace(['\n', '\t'], " ");
+    match text.chars().count() > most {
+        true => text.chars().take(most.saturating_sub(1)).chain(['…']).collect(),
+        false => text,
+    }
+}
+
+/// Characters of a call's arguments, or of a result, in a line of talk.
+const SHOWN: usize = 100;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Style {
+    /// Every event as JSON.
+    Json,
+    /// The answer on stdout, steps on stderr.
+    Job,
+    /// Answers as they come.
+    Chat,
+}
+
+/// Tells the events of a session.
+#[derive(Debug)]
+pub(crate) struct Printer {
+    style: Style,
+    /// A line of text is open on stdout.
+    is_open: bool,
+}
+
+impl Printer {
+    pub(crate) fn json() -> Self {
+        Self { style: Style::Json, is_open: false }
+    }
+
+    pub(crate) fn job() -> Self {
+        Self { style: Style::Job, is_open: false }
+    }
+
+    pub(crate) fn chat() -> Self {
+        Self { style: Style::Chat, is_open: false }
+    }
+
+    /// Tells an event.
+    pub(crate) fn event(&mut self, event: &Event) {
+        match self.style {
+            Style::Json => match event.line() {
+                Ok(line) => data(&line),
+                Err(error) => talk(&format!("petasos: an event cannot be written: {error}")),
+            },
+            Style::Job | Style::Chat => self.tell(event),
+        }
+    }
+
+    /// Tells a result that no session told.
+    pub(crate) fn result(&mut self, result: &RunResult) {
+        self.event(&Event::Result(std::sync::Arc::new(result.clone())));
+    }
+
+    fn tell(&mut self, event: &Event) {
+        match event {
+            Event::Delta { kind: DeltaKind::Text, text, .. } if self.style == Style::Chat => {
+                piece(&plain(text));
+                self.is_open = true;
+            }
+            Event::ToolStart { tool, call, .. } => self.aside(&format!("  · {tool} ({call})")),
+            Event::ToolResult { tool, outcome, text, .. } => {
+                let sign = if matches!(outcome, Outcome::Ok | Outcome::Empty) { "✓" } else { "✗" };
+                self.aside(&format!("  {sign} {}: {}", line_of(tool, 40), line_of(text, SHOWN)));
+            }
+            Event::Reply { calls, .. } => {
+                for call in calls {
+                    self.aside(&format!(
+                        "  → {} {}",
+                        line_of(&call.name, 40),
+                        line_of(&call.arguments, SHOWN)
+                    ));
+                }
+            }
+            Event::Asking { call, tool, arguments, wants, .. } => {
+                let what = match wants {
+                    WantsTold::Approval => "asks for leave to run",
+                    WantsTold::Answer => "asks",
+                };
+                self.aside(&format!("  ? call {call} {what}: {tool} {}", plain(arguments)));
+            }
+            Event::Note { text, .. } => self.aside(&format!("  note to the model: {}", line_of(text, SHOWN))),
+            Event::Retrying { message, at, .. } => {
+                let what = if at.is_some() { "trying again" } else { "going to the next model" };
+                self.aside(&format!("  {what}: {}", line_of(message, 300)));
+            }
+            Event::Result(result) => self.end(result),
+            Event::Said { .. }
+            | Event::TurnStart { .. }
+            | Event::StepStart { .. }
+            | Event::Delta { .. }
+            | Event::TurnEnd { .. } => {}
+        }
+    }
+
+    fn end(&mut self, result: &RunResult) {
+        match self.style {
+            Style::Job if !result.reply.is_blank() => data(&plain(&result.reply)),
+            Style::Chat | Style::Job | Style::Json => self.close_line(),
+        }
+        if let Some(error) = &result.error {
+            talk(&format!("petasos: {}: {}", result.status, plain(&error.message)));
+            talk(&format!("  next: {}", plain(&error.hint)));
+        }
+    }
+
+    fn aside(&mut self, line: &str) {
+        self.close_line();
+        talk(line);
+    }
+
+    fn close_line(&mut self) {
+        if self.is_open {
+            data("");
+            self.is_open = false;
+        }
+    }
+}
+
+/// True if a person sits at the terminal.
+pub(crate) fn is_person_there() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}

@@ -1,0 +1,102 @@
+//! Config files as they stand.
+
+use std::path::Path;
+
+use petasos_core::request::Wire;
+use petasos_core::turn::OnAsk;
+use serde::Deserialize;
+
+use super::names::complaint;
+use super::{ConfigError, paths};
+
+/// What a file says; a name that is not there says nothing.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Raw {
+    pub(super) model: RawModel,
+    pub(super) fallback: Option<Vec<RawModel>>,
+    #[serde(alias = "max_turns", alias = "max_iterations")]
+    pub(super) max_steps: Option<u32>,
+    pub(super) limits: RawLimits,
+    pub(super) tools: RawTools,
+    pub(super) policy: RawPolicy,
+    pub(super) timeouts: RawTimeouts,
+    pub(super) durability: Option<RawDurability>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawModel {
+    pub(super) provider: Option<String>,
+    pub(super) name: Option<String>,
+    pub(super) base_url: Option<String>,
+    pub(super) api_mode: Option<Wire>,
+    pub(super) api_key_env: Option<String>,
+    pub(super) window: Option<u64>,
+    pub(super) max_output: Option<u64>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawLimits {
+    pub(super) tokens: Option<u64>,
+    /// Seconds.
+    pub(super) time: Option<u64>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawTools {
+    pub(super) serial: Option<bool>,
+    pub(super) run_tests: Option<String>,
+    pub(super) result_chars: Option<usize>,
+    pub(super) disabled: Option<Vec<String>>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawPolicy {
+    pub(super) on_ask: Option<OnAsk>,
+}
+
+/// Seconds.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawTimeouts {
+    pub(super) connect: Option<u64>,
+    pub(super) first_byte: Option<u64>,
+    pub(super) idle: Option<u64>,
+    pub(super) call: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum RawDurability {
+    Power,
+    Process,
+}
+
+/// Whose file it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    Person,
+    Workspace,
+}
+
+impl Raw {
+    /// Reads a file; one that is not there says nothing.
+    pub(super) fn read(path: &Path, owner: Owner) -> Result<Self, ConfigError> {
+        let Some(text) = paths::read(path)? else { return Ok(Self::default()) };
+        let bad = |what: String| ConfigError::Bad { path: path.to_owned(), what };
+        // Comments alone are an empty document, which is no map.
+        if text.lines().all(|line| line.trim().is_empty() || line.trim().starts_with('#')) {
+            return Ok(Self::default());
+        }
+        let unread = |error: serde_saphyr::Error| bad(format!("{error}; see docs/format/config.md"));
+        let names: serde_json::Value = serde_saphyr::from_str(&text).map_err(unread)?;
+        if let Some(what) = complaint(&names, owner == Owner::Workspace) {
+            return Err(bad(what));
+        }
+        serde_saphyr::from_str(&text).map_err(unread)
+    }
+}

@@ -1,0 +1,216 @@
+//! The settings of a run, from all layers.
+
+use std::time::Duration;
+
+use petasos_core::bounded::Cap;
+use petasos_core::budget::Limits;
+use petasos_core::request::Wire;
+use petasos_core::time::Span;
+use petasos_core::turn::OnAsk;
+use petasos_store::Durability;
+
+use super::ConfigError;
+use super::paths::{Environment, Places};
+use super::raw::{Owner, Raw, RawDurability, RawModel};
+
+/// What the command line says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Flags {
+    /// `--base-url`.
+    pub base_url: Option<String>,
+    /// `--model`.
+    pub model: Option<String>,
+    /// `--api-key-env`.
+    pub api_key_env: Option<String>,
+    /// `--api-mode`.
+    pub api_mode: Option<Wire>,
+    /// `--max-steps`.
+    pub max_steps: Option<u32>,
+}
+
+impl Flags {
+    /// True if they say anything of the model.
+    pub fn names_a_model(&self) -> bool {
+        let Self { base_url, model, api_key_env, api_mode, max_steps: _ } = self;
+        base_url.is_some() || model.is_some() || api_key_env.is_some() || api_mode.is_some()
+    }
+}
+
+/// A model as somebody named it; what is missing comes from the catalog, or is asked of the server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModelNamed {
+    /// A row of the catalog.
+    pub provider: Option<String>,
+    /// Its name.
+    pub name: Option<String>,
+    /// Where it is served.
+    pub base_url: Option<String>,
+    /// The wire it speaks.
+    pub api_mode: Option<Wire>,
+    /// The variable that holds the key.
+    pub api_key_env: Option<String>,
+}
+
+impl ModelNamed {
+    /// True if nothing is said of it.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The settings of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The model.
+    pub model: ModelNamed,
+    /// The models that are asked when it fails, in order.
+    pub fallback: Vec<ModelNamed>,
+    /// Tokens that the model takes.
+    pub window: Option<u64>,
+    /// Output cap in tokens.
+    pub max_output: Option<u64>,
+    /// What a turn may use.
+    pub limits: Limits,
+    /// Calls run one after the other.
+    pub serial: bool,
+    /// The command of `run_tests`.
+    pub run_tests: Option<String>,
+    /// Most characters of a tool's result.
+    pub result_cap: Cap,
+    /// Tools that are left out.
+    pub disabled: Vec<String>,
+    /// What becomes of a call that asks, if a file says.
+    pub on_ask: Option<OnAsk>,
+    /// Time bounds of requests, where a file says.
+    pub timeouts: Timeouts,
+    /// What synced means.
+    pub durability: Durability,
+}
+
+/// Time bounds of requests, where somebody set them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Timeouts {
+    /// To connect.
+    pub connect: Option<Duration>,
+    /// To the first byte of the answer.
+    pub first_byte: Option<Duration>,
+    /// Between two pieces.
+    pub idle: Option<Duration>,
+    /// For the whole call.
+    pub call: Option<Duration>,
+}
+
+impl Settings {
+    /// Reads the layers and puts them over each other.
+    ///
+    /// # Errors
+    /// [`ConfigError`]: which file, what in it, and what next.
+    pub fn resolve(places: &Places, environment: &Environment, flags: &Flags) -> Result<Self, ConfigError> {
+        let home = Raw::read(&places.home_file(), Owner::Person)?;
+        let workspace = match places.workspace_file() {
+            Some(path) => Raw::read(&path, Owner::Workspace)?,
+            None => Raw::default(),
+        };
+        let variable = |name: &str| environment.get(name).map(str::to_owned);
+        let api_mode = match environment.get("PETASOS_API_MODE") {
+            None => None,
+            Some(text) => Some(wire(text).ok_or_else(|| {
+                let what = format!("PETASOS_API_MODE is {text:?}; it may be chat, responses or messages");
+                ConfigError::Setting(what)
+            })?),
+        };
+        let from_home = named(&home.model);
+        let model = ModelNamed {
+            provider: from_home.provider,
+            name: first([
+                flags.model.clone(),
+                variable("PETASOS_MODEL"),
+                workspace.model.name,
+                from_home.name,
+            ]),
+            base_url: first([flags.base_url.clone(), variable("PETASOS_BASE_URL"), from_home.base_url]),
+            api_mode: first([flags.api_mode, api_mode, from_home.api_mode]),
+            api_key_env: first([
+                flags.api_key_env.clone(),
+                variable("PETASOS_API_KEY_ENV"),
+                from_home.api_key_env,
+            ]),
+        };
+        let steps = first([flags.max_steps, steps_of(environment)?, home.max_steps]);
+        let steps = lower(
+            steps.or(Some(Limits::DEFAULT_STEPS)),
+            workspace.max_steps.filter(|_| flags.max_steps.is_none()),
+        );
+        let limits = Limits {
+            steps,
+            tokens: lower(home.limits.tokens, workspace.limits.tokens),
+            micro_usd: None,
+            time: lower(home.limits.time, workspace.limits.time).map(Span::seconds),
+        };
+        let mut disabled = home.tools.disabled.unwrap_or_default();
+        disabled.extend(workspace.tools.disabled.unwrap_or_default());
+        let seconds = |seconds: Option<u64>| seconds.map(Duration::from_secs);
+        Ok(Self {
+            model,
+            fallback: home.fallback.unwrap_or_default().iter().map(named).collect(),
+            window: home.model.window,
+            max_output: home.model.max_output,
+            limits,
+            serial: home.tools.serial.unwrap_or(false),
+            run_tests: home.tools.run_tests,
+            result_cap: home.tools.result_chars.map_or(Cap::RESULT, Cap),
+            disabled,
+            on_ask: home.policy.on_ask,
+            timeouts: Timeouts {
+                connect: seconds(home.timeouts.connect),
+                first_byte: seconds(home.timeouts.first_byte),
+                idle: seconds(home.timeouts.idle),
+                call: seconds(home.timeouts.call),
+            },
+            durability: match home.durability {
+                Some(RawDurability::Process) => Durability::Process,
+                Some(RawDurability::Power) | None => Durability::Power,
+            },
+        })
+    }
+}
+
+fn named(raw: &RawModel) -> ModelNamed {
+    ModelNamed {
+        provider: raw.provider.clone(),
+        name: raw.name.clone(),
+        base_url: raw.base_url.clone(),
+        api_mode: raw.api_mode,
+        api_key_env: raw.api_key_env.clone(),
+    }
+}
+
+fn first<T, const N: usize>(layers: [Option<T>; N]) -> Option<T> {
+    layers.into_iter().flatten().next()
+}
+
+/// The lower of two limits; none is no limit.
+fn lower<T: Ord>(own: Option<T>, other: Option<T>) -> Option<T> {
+    match (own, other) {
+        (Some(own), Some(other)) => Some(own.min(other)),
+        (own, other) => own.or(other),
+    }
+}
+
+fn steps_of(environment: &Environment) -> Result<Option<u32>, ConfigError> {
+    let Some(text) = environment.get("PETASOS_MAX_STEPS") else { return Ok(None) };
+    let bad = |_| {
+        ConfigError::Setting(format!("PETASOS_MAX_STEPS is {text:?}; it is a number of steps, such as 90"))
+    };
+    text.parse().map(Some).map_err(bad)
+}
+
+/// A wire by the name that `--api-mode` has for it.
+pub(crate) fn wire(text: &str) -> Option<Wire> {
+    match text {
+        "chat" => Some(Wire::Chat),
+        "responses" => Some(Wire::Responses),
+        "messages" => Some(Wire::Messages),
+        _ => None,
+    }
+}

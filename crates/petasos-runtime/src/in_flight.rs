@@ -1,0 +1,283 @@
+//! Everything that is under way for a session, in one set that owns it. Dropping it stops the work.
+
+use std::collections::HashMap;
+use std::future::{Future, pending};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use futures_util::future::BoxFuture;
+use petasos_core::approval::Approved;
+use petasos_core::bounded::{Bounded, Cap};
+use petasos_core::id::{CallId, RequestId};
+use petasos_core::request::Target;
+use petasos_core::stop::FailureKind;
+use petasos_core::text::Json;
+use petasos_core::time::{Permille, Span, Time};
+use petasos_core::tool::{Outcome, ToolOutput, Trouble};
+use petasos_core::turn::{Failure, Input};
+use petasos_providers::{Provider, ReplyEvent};
+use petasos_tools::{Context, Stop, Tool};
+use tokio::sync::{mpsc, watch};
+use tokio::task::{AbortHandle, JoinError, JoinSet};
+
+use crate::clock::Clock;
+use crate::prepare::broke_down;
+
+/// Pieces of a reply that may wait to be taken in: a fast server waits for us, not our memory for it.
+const DELTAS: usize = 256;
+
+/// What a piece of work is for, so that a panic in it is answered.
+#[derive(Clone, Debug)]
+enum Work {
+    Model(RequestId),
+    Prepare(CallId),
+    Probe(CallId),
+    Tool(CallId),
+}
+
+/// A call on which something is being done.
+#[derive(Debug)]
+struct Busy {
+    abort: AbortHandle,
+    /// The end that raises its stop signal; only a running tool has one.
+    stop: Option<watch::Sender<bool>>,
+}
+
+/// What is under way.
+pub(crate) struct InFlight {
+    set: JoinSet<Option<Input>>,
+    works: HashMap<tokio::task::Id, Work>,
+    model: Option<(RequestId, AbortHandle)>,
+    calls: HashMap<CallId, Busy>,
+    pieces: (mpsc::Sender<Input>, mpsc::Receiver<Input>),
+    timer: Option<(Time, BoxFuture<'static, ()>)>,
+}
+
+impl std::fmt::Debug for InFlight {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("InFlight").field("works", &self.works).finish_non_exhaustive()
+    }
+}
+
+/// A request that is about to be sent.
+#[derive(Debug)]
+pub(crate) struct Sending {
+    pub(crate) request: RequestId,
+    pub(crate) target: Target,
+    pub(crate) body: Bytes,
+    /// Chance, for the wait before another try.
+    pub(crate) jitter: Permille,
+}
+
+impl InFlight {
+    pub(crate) fn new() -> Self {
+        Self {
+            set: JoinSet::new(),
+            works: HashMap::new(),
+            model: None,
+            calls: HashMap::new(),
+            pieces: mpsc::channel(DELTAS),
+            timer: None,
+        }
+    }
+
+    fn spawn(
+        &mut self,
+        work: Work,
+        task: impl Future<Output = Option<Input>> + Send + 'static,
+    ) -> AbortHandle {
+        let abort = self.set.spawn(task);
+        self.works.insert(abort.id(), work);
+        abort
+    }
+
+    /// Sends a request; its deltas and its end come in order.
+    pub(crate) fn call_model(&mut self, provider: Arc<dyn Provider>, sending: Sending) {
+        let Sending { request, target, body, jitter } = sending;
+        let pieces = self.pieces.0.clone();
+        let task = async move {
+            let mut reply = provider.call(&target, body);
+            while let Some(event) = reply.next().await {
+                let input = match event {
+                    ReplyEvent::Delta(delta) => Input::Delta { request, delta },
+                    ReplyEvent::Done(end) => Input::ReplyEnded { request, end },
+                    ReplyEvent::Failed(failure) => Input::RequestFailed { request, failure, jitter },
+                };
+                if pieces.send(input).await.is_err() {
+                    break;
+                }
+            }
+            None
+        };
+        let abort = self.spawn(Work::Model(request), task);
+        self.model = Some((request, abort));
+    }
+
+    /// Closes the connection of a request.
+    pub(crate) fn cancel_model(&mut self, request: RequestId) {
+        if let Some((_, abort)) = self.model.take_if(|(out, _)| *out == request) {
+            abort.abort();
+        }
+    }
+
+    /// Prepares a call: `decide` may wait for a disk.
+    pub(crate) fn prepare(&mut self, call: CallId, decide: impl FnOnce() -> Input + Send + 'static) {
+        let task = async move {
+            match tokio::task::spawn_blocking(decide).await {
+                Ok(input) => Some(input),
+                Err(_) => Some(broke_down(call)),
+            }
+        };
+        let abort = self.spawn(Work::Prepare(call), task);
+        self.calls.insert(call, Busy { abort, stop: None });
+    }
+
+    /// Looks whether a call that had begun was done.
+    pub(crate) fn probe(&mut self, call: CallId, tool: Option<Arc<dyn Tool>>, probe: Option<Json>) {
+        let task = async move {
+            let outcome = match (&tool, &probe) {
+                (Some(tool), Some(probe)) => tool.probe(probe).await,
+                (Some(_) | None, _) => Outcome::Unknown,
+            };
+            Some(Input::Probed { call, outcome })
+        };
+        let abort = self.spawn(Work::Probe(call), task);
+        self.calls.insert(call, Busy { abort, stop: None });
+    }
+
+    /// Runs a tool. `clock` times it.
+    pub(crate) fn run_tool(
+        &mut self,
+        tool: Option<Arc<dyn Tool>>,
+        approved: Approved,
+        context: impl FnOnce(Stop) -> Context,
+        clock: Arc<dyn Clock>,
+    ) {
+        let call = approved.proposal().call;
+        let (raise, stop) = Stop::new();
+        let context = context(stop);
+        let task = async move {
+            let began = clock.now();
+            let output = match tool {
+                Some(tool) => tool.run(&approved, context).await,
+                None => no_such_tool(),
+            };
+            let took = clock.now().since(began);
+            Some(Input::ToolEnded { call, output: ToolOutput { took, ..output } })
+        };
+        let abort = self.spawn(Work::Tool(call), task);
+        self.calls.insert(call, Busy { abort, stop: Some(raise) });
+    }
+
+    /// Tells a tool to stop; what only prepares or probes is ended.
+    pub(crate) fn stop(&mut self, call: CallId) {
+        if let Some(busy) = self.calls.get(&call) {
+            match &busy.stop {
+                Some(raise) => drop(raise.send(true)),
+                None => busy.abort.abort(),
+            }
+        }
+    }
+
+    /// Wakes at `at`, or earlier if it is to wake earlier already.
+    pub(crate) fn wake_at(&mut self, at: Time, clock: &dyn Clock) {
+        if self.timer.as_ref().is_none_or(|(earlier, _)| at < *earlier) {
+            self.timer = Some((at, clock.sleep_until(at)));
+        }
+    }
+
+    /// Ends whatever still runs: the run is over.
+    pub(crate) fn end_all(&mut self) {
+        self.set.abort_all();
+        self.calls.clear();
+        self.model = None;
+        self.timer = None;
+    }
+
+    /// The next thing that happens; waits for ever if nothing is under way. May be dropped and called anew.
+    pub(crate) async fn next(&mut self) -> Input {
+        loop {
+            let timer = async {
+                match &mut self.timer {
+                    Some((_, sleep)) => sleep.await,
+                    None => pending().await,
+                }
+            };
+            // What ends is asked in this order: the pieces of a reply keep theirs, for they come by one way.
+            tokio::select! {
+                biased;
+                Some(input) = self.pieces.1.recv() => return input,
+                Some(ended) = self.set.join_next_with_id() => {
+                    if let Some(input) = self.ended(ended) {
+                        return input;
+                    }
+                }
+                () = timer => {
+                    self.timer = None;
+                    return Input::Woke;
+                }
+            }
+        }
+    }
+
+    fn ended(&mut self, ended: Result<(tokio::task::Id, Option<Input>), JoinError>) -> Option<Input> {
+        let id = ended.as_ref().map_or_else(JoinError::id, |(id, _)| *id);
+        let work = self.works.remove(&id)?;
+        if let Work::Prepare(call) | Work::Probe(call) | Work::Tool(call) = &work
+            && self.calls.get(call).is_some_and(|busy| busy.abort.id() == id)
+        {
+            self.calls.remove(call);
+        }
+        match ended {
+            Ok((_, input)) => input,
+            Err(error) if error.is_cancelled() => None,
+            Err(_) => Some(panicked(&work)),
+        }
+    }
+}
+
+/// What is answered for work that panicked: nothing is left waiting for it (I11).
+fn panicked(work: &Work) -> Input {
+    match work {
+        Work::Model(request) => Input::RequestFailed {
+            request: *request,
+            failure: Failure {
+                kind: FailureKind::Other,
+                status: None,
+                message: "the program met a fault of its own while it read the reply".into(),
+                retry_after: None,
+                usage: None,
+                micro_usd: None,
+            },
+            jitter: Permille(0),
+        },
+        Work::Prepare(call) => broke_down(*call),
+        Work::Probe(call) => Input::Probed { call: *call, outcome: Outcome::Unknown },
+        Work::Tool(call) => Input::ToolEnded {
+            call: *call,
+            output: trouble(
+                "the tool broke down",
+                "it met a fault of its own while it ran",
+                "look at the present state before you try it again, or do it another way",
+            ),
+        },
+    }
+}
+
+fn no_such_tool() -> ToolOutput {
+    trouble("there is no such tool now", "it was there when the call was allowed", "do it another way")
+}
+
+fn trouble(error: &str, cause: &str, hint: &str) -> ToolOutput {
+    let text = Bounded::new(&Trouble { error, cause, hint }.json(), Cap::RESULT, "the rest is not kept");
+    let bytes = text.text().len() as u64;
+    ToolOutput {
+        outcome: Outcome::Error,
+        for_model: text,
+        bytes,
+        blob: None,
+        facts: Vec::new(),
+        took: Span(0),
+    }
+}

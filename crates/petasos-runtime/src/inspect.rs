@@ -1,0 +1,162 @@
+//! What is shown of sessions.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::sync::Arc;
+
+use petasos_core::entry::{Body, Reply, ReplyOfTurn, TurnEnd, VerdictKind};
+use petasos_core::id::{CallId, Seq, SessionId};
+use petasos_core::session::Session;
+use petasos_core::text::Text;
+use petasos_core::transcript::Item;
+use petasos_store::{Contents, Listing, StoreError};
+use serde::Serialize;
+
+use crate::agent::Asking;
+use crate::event::{CallTold, EVENTS, Event, ToolTold, WantsTold, calls_of, text_of_blocks, told};
+
+/// The text that a turn answered; empty if it answered nothing.
+pub(crate) fn reply_of(session: &Session, end: &TurnEnd) -> Text {
+    let entries = match &end.reply {
+        None => return Text::default(),
+        Some(ReplyOfTurn::Text(text)) => return text.clone(),
+        Some(ReplyOfTurn::Entries(entries)) => entries,
+    };
+    let open = session.turn().and_then(|turn| turn.told().step.reply.as_ref());
+    let open = open.map(|open| (open.seq, &open.reply));
+    let steps = session.transcript().items().into_iter().filter_map(|(_, item)| match item {
+        Item::Step(step) => Some((step.reply_seq, &step.reply)),
+        Item::Said(_) | Item::Note(_) => None,
+    });
+    let known: BTreeMap<Seq, &Arc<Reply>> = steps.chain(open).collect();
+    let texts = entries.iter().filter_map(|seq| known.get(seq)).map(|reply| text_of_blocks(&reply.blocks));
+    texts.map(|text| text.to_string()).collect::<String>().into()
+}
+
+/// The calls of a session at rest that wait for a person.
+pub(crate) fn asking(session: &Session) -> Vec<Asking> {
+    let Some(open) = session.turn().and_then(|turn| turn.told().step.reply.as_ref()) else {
+        return Vec::new();
+    };
+    let asks = |(place, call): (usize, &petasos_core::turn::OpenCall)| {
+        let made = call.call.as_ref().filter(|made| made.verdict == VerdictKind::Ask)?;
+        let waits = call.decision.is_none() && call.result.is_none();
+        waits.then(|| Asking { call: open.call_id(place), shown: made.shown })
+    };
+    open.calls.iter().enumerate().filter_map(asks).collect()
+}
+
+/// All sessions of a home folder.
+#[derive(Debug)]
+pub struct Sessions {
+    /// Those that can be read, by age.
+    pub sessions: Vec<Listed>,
+    /// Those that cannot, and why.
+    pub unreadable: Vec<(SessionId, StoreError)>,
+}
+
+impl Sessions {
+    pub(crate) fn of(listing: Listing) -> Self {
+        let sessions = listing.sessions.into_iter().map(Listed).collect();
+        Self { sessions, unreadable: listing.unreadable }
+    }
+}
+
+/// A session in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed(petasos_store::Listed);
+
+#[derive(Serialize)]
+struct ListedLine<'a> {
+    v: u32,
+    session: &'a SessionId,
+    workspace: &'a str,
+    title: &'a str,
+    made: u64,
+    last: u64,
+    entries: u64,
+    damaged: u64,
+}
+
+impl Listed {
+    /// Which.
+    pub fn id(&self) -> &SessionId {
+        &self.0.start.id
+    }
+
+    /// The folder it works in.
+    pub fn workspace(&self) -> &str {
+        &self.0.start.workspace
+    }
+
+    /// True if it works in this folder.
+    pub fn is_in(&self, folder: &Path) -> bool {
+        Path::new(self.workspace()) == folder
+    }
+
+    /// Its title, else what was said first; empty if nothing was.
+    pub fn title(&self) -> &str {
+        self.0.title.as_deref().or(self.0.first.as_deref()).unwrap_or_default()
+    }
+
+    /// How many entries it has.
+    pub fn entries(&self) -> u64 {
+        self.0.entries
+    }
+
+    /// How many places in its log are damaged.
+    pub fn damaged(&self) -> u64 {
+        self.0.damaged
+    }
+
+    /// When its last entry was made, in local time.
+    pub fn last_time(&self) -> String {
+        let millis = i64::try_from(self.0.last.0).unwrap_or(i64::MAX);
+        let at = jiff::Timestamp::from_millisecond(millis).unwrap_or(jiff::Timestamp::MAX);
+        jiff::ZonedDateTime::new(at, jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string()
+    }
+
+    /// As a line of JSON; times are milliseconds since 1970 UTC.
+    pub fn line(&self) -> String {
+        let line = ListedLine {
+            v: EVENTS,
+            session: self.id(),
+            workspace: self.workspace(),
+            title: self.title(),
+            made: self.0.made.0,
+            last: self.0.last.0,
+            entries: self.0.entries,
+            damaged: self.0.damaged,
+        };
+        // Plain data always becomes JSON; the fallback only keeps this free of panics.
+        serde_json::to_string(&line).unwrap_or_default()
+    }
+}
+
+/// What happened in a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// Its entries, as they were told.
+    pub events: Vec<Event>,
+    /// What is damaged in its log.
+    pub damage: Vec<String>,
+}
+
+impl Shown {
+    pub(crate) fn of(session: &SessionId, contents: Contents) -> Self {
+        let mut calls = HashMap::new();
+        let mut events = Vec::new();
+        for entry in &contents.entries {
+            if let Body::Reply(reply) = &entry.body {
+                calls.extend(calls_of(entry.seq, &reply.blocks).into_iter().map(|call| {
+                    let CallTold { call, name, arguments } = call;
+                    (call, ToolTold { tool: name, arguments, wants: WantsTold::Approval })
+                }));
+            }
+            let known = |call: CallId| calls.get(&call).cloned().unwrap_or_default();
+            events.extend(told(session, entry, &known));
+        }
+        let damage = contents.damage.into_iter().map(|damage| damage.why.to_string()).collect();
+        Self { events, damage }
+    }
+}

@@ -1,0 +1,253 @@
+//! Which model is asked, and where it is served.
+//!
+//! A target names its provider: a row of the catalog, or the base URL itself, so that a log alone tells where a
+//! session goes on. A key goes to the provider that it belongs to and nowhere else.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use petasos_core::request::{Target, ToolMode, Wire};
+use petasos_core::text::Text;
+use petasos_core::turn::Failure;
+use petasos_providers::{Endpoint, HttpProvider, Place, Provider, Row, Secret, Timeouts, catalog};
+
+use crate::config::{ConfigError, Environment, ModelNamed, Settings};
+use crate::requests::Providers;
+
+/// How long a local server may take to answer a probe (`formats.md`).
+const PROBE: Duration = Duration::from_millis(300);
+
+/// A model that was chosen, and the ones after it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chosen {
+    /// Whom to ask.
+    pub target: Target,
+    /// Whom to ask when that fails.
+    pub fallback: Vec<Target>,
+    how: How,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    Named,
+    Listed,
+    Found,
+}
+
+impl fmt::Display for Chosen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let how = match self.how {
+            How::Named => "",
+            How::Listed => ", the first that the server lists",
+            How::Found => ", found on this machine",
+        };
+        write!(f, "model {} at {}{how}", self.target.model, self.target.provider)
+    }
+}
+
+/// Chooses a model.
+pub(crate) async fn choose(settings: &Settings, environment: &Environment) -> Result<Chosen, ConfigError> {
+    let endpoints = Endpoints::new(settings, environment);
+    let mut fallback = Vec::new();
+    for named in &settings.fallback {
+        let Some(model) = &named.name else {
+            return Err(setting("a model of `fallback` has no `name`; give it one"));
+        };
+        let Some(provider) = provider_of(named) else {
+            return Err(setting(&format!(
+                "the fallback {model} has neither `provider` nor `base_url`; give it one"
+            )));
+        };
+        fallback.push(endpoints.target(&provider, model, named.api_mode)?);
+    }
+    let named = with_key_in_environment(&settings.model, environment);
+    let Some(provider) = provider_of(&named) else {
+        let (target, how) = match &named.name {
+            Some(name) => (find(&endpoints, environment, Some(name)).await?, How::Found),
+            None => (find(&endpoints, environment, None).await?, How::Found),
+        };
+        return Ok(Chosen { target, fallback, how });
+    };
+    if let Some(model) = &named.name {
+        let target = endpoints.target(&provider, model, named.api_mode)?;
+        return Ok(Chosen { target, fallback, how: How::Named });
+    }
+    let any = endpoints.target(&provider, "", named.api_mode)?;
+    let server = endpoints.serving(&any).map_err(ConfigError::Setting)?;
+    let models = server.models().await.map_err(|failure| cannot_list(&provider, &failure))?;
+    let Some(first) = models.into_iter().next() else {
+        return Err(setting(&format!("{provider} lists no models; name one with --model NAME")));
+    };
+    Ok(Chosen { target: Target { model: first, ..any }, fallback, how: How::Listed })
+}
+
+fn cannot_list(provider: &str, failure: &Failure) -> ConfigError {
+    let Failure { message, .. } = failure;
+    ConfigError::Setting(format!(
+        "the models of {provider} cannot be listed: {message}; name one with --model NAME"
+    ))
+}
+
+fn setting(what: &str) -> ConfigError {
+    ConfigError::Setting(what.to_owned())
+}
+
+/// A key in the environment counts as a choice of its provider, where nothing else chooses one.
+fn with_key_in_environment(named: &ModelNamed, environment: &Environment) -> ModelNamed {
+    let mut named = named.clone();
+    if provider_of(&named).is_none() {
+        let holds_key = |row: &&Row| key_variables(row).iter().any(|key| environment.get(key).is_some());
+        let mut spoken = catalog().iter().filter(|row| row.spoken_wire().is_some());
+        named.provider = spoken.find(holds_key).map(|row| row.name.to_owned());
+    }
+    named
+}
+
+fn row(name: &str) -> Option<&'static Row> {
+    catalog().iter().find(|row| row.name == name)
+}
+
+fn key_variables(row: &Row) -> &'static [&'static str] {
+    match row.place {
+        Place::Hosted { key_variables, .. } => key_variables,
+        Place::Local { .. } => &[],
+    }
+}
+
+fn provider_of(named: &ModelNamed) -> Option<String> {
+    named.base_url.clone().or_else(|| named.provider.clone())
+}
+
+/// Asks the servers that may run on this machine; each gets 300 ms, all at once.
+async fn find(
+    endpoints: &Endpoints,
+    environment: &Environment,
+    name: Option<&str>,
+) -> Result<Target, ConfigError> {
+    if environment.get("PETASOS_NO_PROBE").is_none() {
+        let local = catalog().iter().filter(|row| matches!(row.place, Place::Local { .. }));
+        let probes = local.map(|row| async move {
+            let target = endpoints.target(row.name, "", None).ok()?;
+            let models = endpoints.serving(&target).ok()?;
+            let models = tokio::time::timeout(PROBE, models.models()).await.ok()?.ok()?;
+            let model = match name {
+                Some(name) => models.into_iter().find(|model| &**model == name)?,
+                None => models.into_iter().next()?,
+            };
+            Some(Target { model, ..target })
+        });
+        let found = futures_util::future::join_all(probes).await;
+        if let Some(target) = found.into_iter().flatten().next() {
+            return Ok(target);
+        }
+    }
+    Err(setting(NO_MODEL))
+}
+
+const NO_MODEL: &str = "\
+no model is named, and none was found on this machine. The shortest ways to get one:
+  1. a server on this machine, which is found by itself: llama-server -m MODEL.gguf, or ollama run NAME
+  2. any server of the chat completions API: petasos run --base-url URL --model NAME \"…\"
+  3. a key of a provider: export OPENAI_API_KEY=…, then petasos run --model NAME \"…\"
+To watch it work without a model: petasos demo --scripted";
+
+/// A target that stands for none: a session without a turn, and no model named.
+pub(crate) fn unnamed() -> Target {
+    Target {
+        provider: Text::default(),
+        model: Text::default(),
+        wire: Wire::Chat,
+        tool_mode: ToolMode::Native,
+    }
+}
+
+/// The endpoints of targets, made when they are first asked for.
+#[derive(Debug)]
+pub(crate) struct Endpoints {
+    settings: Settings,
+    environment: Environment,
+    made: Mutex<HashMap<(Text, Wire), Arc<dyn Provider>>>,
+}
+
+impl Endpoints {
+    pub(crate) fn new(settings: &Settings, environment: &Environment) -> Self {
+        Self { settings: settings.clone(), environment: environment.clone(), made: Mutex::default() }
+    }
+
+    /// A target at a provider: a row of the catalog by name, or a base URL.
+    fn target(&self, provider: &str, model: &str, api_mode: Option<Wire>) -> Result<Target, ConfigError> {
+        let wire = api_mode.or(row(provider).and_then(Row::spoken_wire)).unwrap_or(Wire::Chat);
+        let target =
+            Target { provider: provider.into(), model: model.into(), wire, tool_mode: ToolMode::Native };
+        self.endpoint(&target).map_err(ConfigError::Setting)?;
+        Ok(target)
+    }
+
+    fn endpoint(&self, target: &Target) -> Result<Endpoint, String> {
+        let provider = &*target.provider;
+        let base_url = match row(provider) {
+            Some(row) => row.base_url(),
+            None if provider.contains("://") => provider.to_owned(),
+            None => {
+                let known = catalog().iter().map(|row| row.name).collect::<Vec<_>>().join(", ");
+                return Err(format!(
+                    "there is no provider {provider:?}; name one of {known}, or an address with --base-url URL"
+                ));
+            }
+        };
+        let endpoint = Endpoint::new(provider, &base_url, target.wire).map_err(|error| error.to_string())?;
+        let timeouts = self.timeouts();
+        let endpoint = endpoint.with_timeouts(timeouts);
+        Ok(match self.key(provider, &base_url)? {
+            Some(key) => endpoint.with_key(key),
+            None => endpoint,
+        })
+    }
+
+    /// The key of a provider: from the variable that is named with it, else from those of its row in the
+    /// catalog. A base URL that the catalog does not know gets a key only if its variable is named.
+    fn key(&self, provider: &str, base_url: &str) -> Result<Option<Secret>, String> {
+        let all = || std::iter::once(&self.settings.model).chain(&self.settings.fallback);
+        let named = all().filter(|named| provider_of(named).is_none_or(|own| own == provider));
+        if let Some(variable) = named.filter_map(|named| named.api_key_env.as_deref()).next() {
+            return match self.environment.get(variable) {
+                Some(key) => Ok(Some(Secret::new(key))),
+                None => Err(format!(
+                    "the variable {variable}, which is to hold the key, is not set; export {variable}=…, or write \
+                     it into .env in the home folder"
+                )),
+            };
+        }
+        let at = |row: &&Row| row.base_url().trim_end_matches('/') == base_url.trim_end_matches('/');
+        let row = row(provider).or_else(|| catalog().iter().find(at));
+        let keys = row.map(key_variables).unwrap_or_default();
+        Ok(keys.iter().find_map(|key| self.environment.get(key)).map(Secret::new))
+    }
+
+    fn timeouts(&self) -> Timeouts {
+        let usual = Timeouts::default();
+        let set = &self.settings.timeouts;
+        Timeouts {
+            connect: set.connect.unwrap_or(usual.connect),
+            first_byte: set.first_byte.unwrap_or(usual.first_byte),
+            idle: set.idle.unwrap_or(usual.idle),
+            call: set.call.or(usual.call),
+        }
+    }
+}
+
+impl Providers for Endpoints {
+    fn serving(&self, target: &Target) -> Result<Arc<dyn Provider>, String> {
+        let key = (target.provider.clone(), target.wire);
+        // What is in the map is whole whatever happened to who held it.
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(provider) = made.get(&key) {
+            return Ok(Arc::clone(provider));
+        }
+        let provider: Arc<dyn Provider> = Arc::new(HttpProvider::new(self.endpoint(target)?));
+        made.insert(key, Arc::clone(&provider));
+        Ok(provider)
+    }
+}

@@ -1,0 +1,49 @@
+//! What is decided about a call before it runs: repair → hooks → claims → judge. What is judged is what runs.
+
+use std::sync::Arc;
+
+use petasos_core::approval::{Grants, Policy, Prepared, Verdict, judge};
+use petasos_core::bounded::{Bounded, Cap};
+use petasos_core::entry::ModelCall;
+use petasos_core::id::{CallId, Digest};
+use petasos_core::text::Text;
+use petasos_core::tool::Trouble;
+use petasos_core::turn::Input;
+use petasos_tools::Registry;
+
+/// A call that is to be prepared.
+#[derive(Debug)]
+pub(crate) struct Preparing {
+    pub(crate) call: CallId,
+    pub(crate) made: ModelCall,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) policy: Arc<Policy>,
+    pub(crate) grants: Grants,
+}
+
+impl Preparing {
+    /// Claims and verdict. Looks at the file system and may wait for it.
+    pub(crate) fn decide(self) -> Input {
+        let Self { call, made, registry, policy, grants } = self;
+        let prepared = match registry.propose(call, &made) {
+            Ok(proposal) => judge(&policy, &grants, proposal),
+            Err(text) => invalid(text, policy.hash),
+        };
+        Input::Prepared { call, prepared }
+    }
+}
+
+/// The answer for a call whose preparation met a fault of ours.
+pub(crate) fn broke_down(call: CallId) -> Input {
+    let trouble = Trouble {
+        error: "the call could not be prepared",
+        cause: "the tool met a fault of its own while it looked at the arguments",
+        hint: "call it with other arguments, or do it another way",
+    };
+    let text = Bounded::new(&trouble.json(), Cap::RESULT, "the rest is not kept");
+    Input::Prepared { call, prepared: invalid(text, Digest([0; 32])) }
+}
+
+fn invalid(text: Bounded, policy: Digest) -> Prepared {
+    Prepared { verdict: Verdict::Invalid(text), rule: Text::from("arguments"), policy }
+}

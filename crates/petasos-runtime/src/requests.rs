@@ -1,0 +1,152 @@
+//! The requests of a session: written, measured, and ready to be sent.
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use petasos_core::budget::Worst;
+use petasos_core::entry::{Body as EntryBody, Entry, Head};
+use petasos_core::id::{Digest, Seq};
+use petasos_core::request::{Draft, Measured, Target};
+use petasos_core::session::Session;
+use petasos_providers::{Body, Encoder, Provider, Tail};
+
+/// Finds who serves a target.
+pub trait Providers: fmt::Debug + Send + Sync {
+    /// The provider of a target.
+    ///
+    /// # Errors
+    /// For a person: why there is none, and what next.
+    fn serving(&self, target: &Target) -> Result<Arc<dyn Provider>, String>;
+}
+
+/// What is known of the size of requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// Tokens that the model takes, if somebody said.
+    pub window: Option<u64>,
+    /// The output cap that a person set, in tokens: sent with each request.
+    pub max_output: Option<u64>,
+}
+
+/// The output that is reserved, and under a token budget also the cap that is sent, where nobody set one.
+pub const USUAL_OUTPUT: u64 = 8_192;
+
+/// Share by which an estimate may be too low, in per cent (B01).
+const MARGIN: u64 = 15;
+
+#[derive(Debug)]
+struct Writing {
+    target: Target,
+    head: Seq,
+    pushed: Vec<Seq>,
+    encoder: Box<dyn Encoder>,
+}
+
+/// The encoder of a session and what its last request was.
+#[derive(Debug)]
+pub(crate) struct Requests {
+    providers: Arc<dyn Providers>,
+    sizes: Sizes,
+    writing: Option<Writing>,
+    /// Part hashes of the last request, written or about to be.
+    parts: Vec<Digest>,
+    ready: Option<(Target, Result<Bytes, String>)>,
+}
+
+impl Requests {
+    /// Goes on after the requests that a log tells.
+    pub(crate) fn new(providers: Arc<dyn Providers>, sizes: Sizes, log: &[Entry]) -> Self {
+        let mut parts = Vec::new();
+        for entry in log {
+            if let EntryBody::Request(request) = &entry.body {
+                if !request.breaks.is_empty() {
+                    parts.clear();
+                }
+                parts.extend_from_slice(&request.parts);
+            }
+        }
+        Self { providers, sizes, writing: None, parts, ready: None }
+    }
+
+    /// The same for another state of the log.
+    pub(crate) fn anew(&self, log: &[Entry]) -> Self {
+        Self::new(Arc::clone(&self.providers), self.sizes, log)
+    }
+
+    /// Writes a draft and measures it. What cannot be written fails when it is sent.
+    pub(crate) fn measure(&mut self, session: &Session, draft: &Draft) -> Measured {
+        let has_token_limit = session.turn().is_some_and(|turn| turn.told().limits.tokens.is_some());
+        let max_output = self.sizes.max_output.or(has_token_limit.then_some(USUAL_OUTPUT));
+        let body = match self.write(session, draft, Tail { max_output }) {
+            Ok(body) => body,
+            Err(why) => {
+                self.ready = Some((draft.target.clone(), Err(why)));
+                return self.measured(draft, &nothing());
+            }
+        };
+        self.ready = Some((draft.target.clone(), Ok(body.bytes.clone())));
+        self.measured(draft, &body)
+    }
+
+    /// The body of the draft that was measured last. It is sent once.
+    pub(crate) fn take_ready(&mut self) -> Option<(Target, Result<Bytes, String>)> {
+        self.ready.take()
+    }
+
+    /// Who serves a target.
+    pub(crate) fn serving(&self, target: &Target) -> Result<Arc<dyn Provider>, String> {
+        self.providers.serving(target)
+    }
+
+    fn write(&mut self, session: &Session, draft: &Draft, tail: Tail) -> Result<Body, String> {
+        let items: Vec<_> = session.placed_messages_for(draft).collect();
+        let goes_on = |writing: &Writing| {
+            writing.target == draft.target
+                && writing.head == draft.head
+                && writing.pushed.len() <= items.len()
+                && writing.pushed.iter().zip(&items).all(|(pushed, (seq, _))| pushed == seq)
+        };
+        let mut writing = match self.writing.take().filter(goes_on) {
+            Some(writing) => writing,
+            None => self.begin(draft, session.head().ok_or("the session has no head")?)?,
+        };
+        for (seq, item) in items.iter().skip(writing.pushed.len()) {
+            writing.encoder.push(item);
+            writing.pushed.push(*seq);
+        }
+        let body = writing.encoder.body(&draft.params, &tail);
+        self.writing = Some(writing);
+        Ok(body)
+    }
+
+    fn begin(&self, draft: &Draft, head: &Head) -> Result<Writing, String> {
+        let encoder = self.providers.serving(&draft.target)?.encoder(&draft.target, head);
+        Ok(Writing { target: draft.target.clone(), head: draft.head, pushed: Vec::new(), encoder })
+    }
+
+    fn measured(&mut self, draft: &Draft, body: &Body) -> Measured {
+        let is_longer = draft.breaks.is_empty() && body.parts.starts_with(&self.parts);
+        let known = if is_longer { self.parts.len() } else { 0 };
+        let new = body.parts.get(known..).unwrap_or_default().to_vec();
+        self.parts.clone_from(&body.parts);
+        let output = self.sizes.max_output.unwrap_or(USUAL_OUTPUT);
+        let input = body.tokens.saturating_add(body.tokens.saturating_mul(MARGIN).div_ceil(100));
+        Measured {
+            tokens: body.tokens,
+            window: self.sizes.window,
+            bytes: body.bytes.len() as u64,
+            parts: new,
+            prefix: body.prefix,
+            body: body.body,
+            // No table of prices yet, and an unknown price is not zero.
+            worst: Worst { purpose: draft.purpose, tokens: input.saturating_add(output), micro_usd: None },
+        }
+    }
+}
+
+/// The body of a request that cannot be written.
+fn nothing() -> Body {
+    let none = Digest([0; 32]);
+    Body { bytes: Bytes::new(), parts: Vec::new(), prefix: none, body: none, tokens: 0 }
+}

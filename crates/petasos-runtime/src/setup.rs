@@ -1,0 +1,269 @@
+//! From settings to an agent: what a command needs before its first step.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use petasos_core::approval::{Action, Policy, Rule};
+use petasos_core::entry::{Body, Entry};
+use petasos_core::id::{Digest, SessionId};
+use petasos_core::session::Terms;
+use petasos_core::time::Permille;
+use petasos_core::turn::{Mode, OnAsk};
+use petasos_store::{Disk, FolderStore, Holder, Store, StoreError};
+use petasos_tools::{Options, Registry, Workspace, builtin};
+use sha2::{Digest as _, Sha256};
+use tokio::task::spawn_blocking;
+
+use crate::agent::{Agent, Parts};
+use crate::clock::SystemClock;
+use crate::config::{ConfigError, Environment, Flags, Places, Settings};
+use crate::models::{Chosen, Endpoints};
+use crate::requests::Sizes;
+
+/// What commands that the agent runs need before they run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Commands {
+    /// A person's yes.
+    Asked,
+    /// Nothing: whoever began the run said yes to all of them.
+    Allowed,
+}
+
+/// Settings that were read, and what they are about.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Folders.
+    pub places: Places,
+    /// Variables, those of the home folder's `.env` among them.
+    pub environment: Environment,
+    /// Settings.
+    pub settings: Settings,
+    flags: Flags,
+    disk: Arc<dyn Disk>,
+}
+
+impl Setup {
+    /// Reads what there is.
+    ///
+    /// # Errors
+    /// [`ConfigError`]: what is wrong, where, and what next.
+    pub fn read(
+        environment: Environment,
+        workspace: Option<&Path>,
+        flags: Flags,
+        disk: Arc<dyn Disk>,
+    ) -> Result<Self, ConfigError> {
+        let places = Places::find(&environment, workspace)?;
+        let environment = environment.with_file_of(&places.home)?;
+        let settings = Settings::resolve(&places, &environment, &flags)?;
+        Ok(Self { places, environment, settings, flags, disk })
+    }
+
+    /// The same in another workspace: that of a session.
+    ///
+    /// # Errors
+    /// As for [`Setup::read`].
+    pub fn in_workspace(&self, workspace: &Path) -> Result<Self, ConfigError> {
+        let places = Places::find(&self.environment, Some(workspace))?;
+        let settings = Settings::resolve(&places, &self.environment, &self.flags)?;
+        Ok(Self { places, settings, ..self.clone() })
+    }
+
+    /// Where sessions are kept.
+    pub fn store(&self) -> FolderStore {
+        FolderStore::on(Arc::clone(&self.disk), &self.places.home, self.settings.durability)
+    }
+
+    /// The model: as it is named, else the first that a named server lists, else one that is found on this
+    /// machine.
+    ///
+    /// # Errors
+    /// Why there is none, and the shortest ways to get one.
+    pub async fn choose(&self) -> Result<Chosen, ConfigError> {
+        crate::models::choose(&self.settings, &self.environment).await
+    }
+
+    /// An agent that works in the workspace.
+    ///
+    /// # Errors
+    /// A workspace that cannot be opened, or a setting that cannot be kept.
+    pub fn agent(&self, commands: Commands) -> Result<Agent, ConfigError> {
+        let settings = &self.settings;
+        let workspace = Workspace::open(&self.places.workspace).map_err(|error| {
+            ConfigError::Setting(format!(
+                "the workspace cannot be opened: {error}; name another with --workspace DIR"
+            ))
+        })?;
+        let options = Options { run_tests: settings.run_tests.clone(), ..Options::default() };
+        let tools = builtin(Arc::new(workspace), options);
+        let is_on = |name: &str| settings.disabled.iter().all(|disabled| disabled != name);
+        let registry = Registry::new(tools.into_iter().filter(|tool| is_on(&tool.spec().name)));
+        Ok(Agent::new(Parts {
+            store: Arc::new(self.store()),
+            holder: Holder { text: host().into(), program: env!("CARGO_PKG_VERSION").into() },
+            providers: Arc::new(Endpoints::new(settings, &self.environment)),
+            registry: Arc::new(registry),
+            policy: Arc::new(policy(commands)),
+            workspace: self.places.workspace.clone(),
+            sizes: Sizes { window: settings.window, max_output: settings.max_output },
+            result_cap: settings.result_cap,
+            clock: Arc::new(SystemClock),
+            chance,
+        }))
+    }
+
+    /// The terms of a new session.
+    pub fn terms(&self, chosen: &Chosen, on_ask: OnAsk) -> Terms {
+        Terms {
+            limits: self.settings.limits.clone(),
+            mode: Mode { serial: self.settings.serial, on_ask },
+            target: chosen.target.clone(),
+            fallback: chosen.fallback.clone(),
+        }
+    }
+
+    /// The terms of a session that goes on: with another model if one was chosen, else with its own.
+    pub fn terms_for(&self, log: &[Entry], chosen: Option<&Chosen>, on_ask: OnAsk) -> Terms {
+        let last = log.iter().rev().find_map(|entry| {
+            let Body::TurnStart(start) = &entry.body else { return None };
+            Some(start)
+        });
+        let (target, fallback) = match (chosen, last) {
+            (Some(chosen), _) => (chosen.target.clone(), chosen.fallback.clone()),
+            (None, Some(start)) => (start.target.clone(), start.fallback.clone()),
+            (None, None) => (crate::models::unnamed(), Vec::new()),
+        };
+        let mode = Mode { serial: self.settings.serial, on_ask };
+        Terms { limits: self.settings.limits.clone(), mode, target, fallback }
+    }
+
+    /// The session whose id begins so; without one, the newest of this workspace.
+    ///
+    /// # Errors
+    /// There is none, or more than one.
+    pub async fn find(&self, prefix: Option<&str>) -> Result<Found, FindError> {
+        let listing = self.sessions().await?;
+        let fits = |listed: &&crate::inspect::Listed| match prefix {
+            Some(prefix) => listed.id().as_str().starts_with(prefix),
+            None => listed.is_in(&self.places.workspace),
+        };
+        let fitting: Vec<_> = listing.sessions.iter().filter(fits).collect();
+        let unreadable = listing
+            .unreadable
+            .into_iter()
+            .find(|(id, _)| prefix.is_some_and(|prefix| id.as_str().starts_with(prefix)));
+        match (prefix, fitting.as_slice(), unreadable) {
+            (_, [], Some((_, error))) => Err(error.into()),
+            (Some(prefix), [], None) => Err(FindError::NoneBegins { prefix: prefix.to_owned() }),
+            (None, [], _) => Err(FindError::NoneHere { workspace: self.places.workspace.clone() }),
+            (Some(prefix), [_, _, ..], _) => {
+                let ids = fitting.iter().map(|listed| listed.id().to_string()).collect::<Vec<_>>();
+                Err(FindError::Several { prefix: prefix.to_owned(), ids: ids.join(", ") })
+            }
+            (_, [.., newest], _) => {
+                Ok(Found { id: newest.id().clone(), workspace: PathBuf::from(newest.workspace()) })
+            }
+        }
+    }
+
+    /// All sessions, by age.
+    ///
+    /// # Errors
+    /// What the disk says of their folder.
+    pub async fn sessions(&self) -> Result<crate::inspect::Sessions, StoreError> {
+        let store = self.store();
+        match spawn_blocking(move || store.list()).await {
+            Ok(listing) => Ok(crate::inspect::Sessions::of(listing?)),
+            Err(error) => Err(fault(&error.to_string())),
+        }
+    }
+
+    /// What happened in a session, as events; changes nothing, and needs no lock.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn show(&self, session: &SessionId) -> Result<crate::inspect::Shown, StoreError> {
+        let (store, id) = (self.store(), session.clone());
+        match spawn_blocking(move || store.read(&id)).await {
+            Ok(contents) => Ok(crate::inspect::Shown::of(session, contents?)),
+            Err(error) => Err(fault(&error.to_string())),
+        }
+    }
+}
+
+/// A session that was looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Which.
+    pub id: SessionId,
+    /// The folder it works in.
+    pub workspace: PathBuf,
+}
+
+/// Why a session was not found.
+#[derive(Debug, thiserror::Error)]
+pub enum FindError {
+    /// No id begins so.
+    #[error("no session's id begins with {prefix:?}")]
+    NoneBegins {
+        /// What was given.
+        prefix: String,
+    },
+    /// No session worked in this folder.
+    #[error("no session has worked in {}", workspace.display())]
+    NoneHere {
+        /// The folder.
+        workspace: PathBuf,
+    },
+    /// More than one.
+    #[error("several sessions begin with {prefix:?}: {ids}")]
+    Several {
+        /// What was given.
+        prefix: String,
+        /// Those that fit.
+        ids: String,
+    },
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+fn fault(why: &str) -> StoreError {
+    StoreError::Io { path: PathBuf::from("sessions"), source: std::io::Error::other(why.to_owned()) }
+}
+
+/// Files of the workspace may be written, for that is what the agent is there for and what it cannot leave;
+/// commands reach further.
+fn policy(commands: Commands) -> Policy {
+    let rule = |tool: &str, action, name: &str| Rule { tool: tool.into(), action, name: name.into() };
+    let mut rules = vec![
+        rule("write_file", Action::Allow, "files of the workspace"),
+        rule("edit_file", Action::Allow, "files of the workspace"),
+    ];
+    rules.push(match commands {
+        Commands::Asked => rule("run_command", Action::Ask, "commands ask"),
+        Commands::Allowed => rule("run_command", Action::Allow, "commands are allowed"),
+    });
+    let mut hash = Sha256::new();
+    for Rule { tool, action, name } in &rules {
+        hash.update(format!("{tool}\0{action:?}\0{name}\n"));
+    }
+    Policy { rules, hash: Digest(hash.finalize().into()) }
+}
+
+fn chance() -> Permille {
+    let mut bytes = [0_u8; 2];
+    match getrandom::fill(&mut bytes) {
+        Ok(()) => Permille(u16::from_le_bytes(bytes) % 1000),
+        // Without chance the waits are the shortest ones.
+        Err(_) => Permille(0),
+    }
+}
+
+fn host() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    match name.trim() {
+        "" => "this machine".to_owned(),
+        name => name.to_owned(),
+    }
+}

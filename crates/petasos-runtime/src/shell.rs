@@ -1,0 +1,387 @@
+//! What a session's effects become: the doing half of the loop, one short method an effect.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use petasos_core::approval::Policy;
+use petasos_core::bounded::Cap;
+use petasos_core::budget::{Ledger, Worst};
+use petasos_core::claims::Rerun;
+use petasos_core::entry::{Body, Entry, Keep, TurnEnd};
+use petasos_core::id::{CallId, Digest, RequestId, Seq, SessionId};
+use petasos_core::session::Session;
+use petasos_core::stop::{FailureKind, StopReason};
+use petasos_core::text::Text;
+use petasos_core::time::Permille;
+use petasos_core::turn::{Delta, Effect, Failure, Input, OnAsk, OpenCall, Passing, StoreFailure};
+use petasos_tools::{Blobs, Context, Registry};
+use tokio::sync::mpsc;
+
+use crate::clock::Clock;
+use crate::event::{DeltaKind, Event, ToolTold, WantsTold, told, unsaved};
+use crate::in_flight::{InFlight, Sending};
+use crate::prepare::Preparing;
+use crate::prompt;
+use crate::requests::Requests;
+use crate::result::{RunResult, UsageOfRun, budget, error, status};
+use crate::saver::{Saved, Saver};
+
+/// What a session works with beside its log; shared by the sessions of an agent.
+#[derive(Clone, Debug)]
+pub(crate) struct Around {
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) chance: fn() -> Permille,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) policy: Arc<Policy>,
+    pub(crate) workspace: PathBuf,
+    pub(crate) result_cap: Cap,
+}
+
+/// The doing half of a session.
+#[derive(Debug)]
+pub(crate) struct Shell {
+    pub(crate) around: Around,
+    pub(crate) session: SessionId,
+    pub(crate) saver: Saver,
+    pub(crate) requests: Requests,
+    pub(crate) blobs: Arc<dyn Blobs>,
+    pub(crate) in_flight: InFlight,
+    ledger: Ledger,
+    /// Answers that are there at once.
+    due: VecDeque<Input>,
+    outbox: Outbox,
+    calls: HashMap<CallId, ToolTold>,
+    /// The `call` entries of calls that ask, and those that were told of.
+    asking: HashMap<CallId, Seq>,
+    told_asking: HashSet<CallId>,
+    /// What a provider or the disk said last.
+    detail: Option<Text>,
+}
+
+/// Events in their order: one that stands for an entry waits until that is kept, and those after it wait too.
+#[derive(Debug)]
+struct Outbox {
+    waiting: VecDeque<(Option<Seq>, Event)>,
+    last_made: Option<Seq>,
+    kept: Option<Seq>,
+    to: mpsc::UnboundedSender<Event>,
+}
+
+impl Outbox {
+    fn put(&mut self, event: Event) {
+        self.waiting.push_back((self.last_made, event));
+        self.flush();
+    }
+
+    fn flush(&mut self) {
+        while let Some((_, event)) = self.waiting.pop_front_if(|(needs, _)| *needs <= self.kept) {
+            // Whoever watched may be gone; the run goes on.
+            drop(self.to.send(event));
+        }
+    }
+
+    /// The log failed: what stands for entries that are not kept is not told.
+    fn give_up_entries(&mut self) {
+        self.waiting.clear();
+        self.last_made = self.kept;
+    }
+}
+
+impl Shell {
+    pub(crate) fn new(
+        around: Around,
+        session: SessionId,
+        (saver, requests, blobs): (Saver, Requests, Arc<dyn Blobs>),
+        events: mpsc::UnboundedSender<Event>,
+        log: &[Entry],
+    ) -> Self {
+        let last = log.last().map(|entry| entry.seq);
+        let asking = log.iter().filter_map(|entry| {
+            let Body::Call(call) = &entry.body else { return None };
+            Some((call.call, entry.seq))
+        });
+        Self {
+            around,
+            session,
+            saver,
+            requests,
+            blobs,
+            in_flight: InFlight::new(),
+            ledger: Ledger::default(),
+            due: VecDeque::new(),
+            outbox: Outbox { waiting: VecDeque::new(), last_made: last, kept: last, to: events },
+            calls: HashMap::new(),
+            asking: asking.collect(),
+            told_asking: HashSet::new(),
+            detail: None,
+        }
+    }
+
+    /// Goes on with a log that was opened anew, since another holder wrote to it or an append failed.
+    pub(crate) fn reopened(&mut self, saver: Saver, log: &[Entry]) {
+        let Self { around, session, requests, blobs, outbox, .. } = self;
+        let (around, session, blobs) = (around.clone(), session.clone(), Arc::clone(blobs));
+        let (events, requests) = (outbox.to.clone(), requests.anew(log));
+        *self = Self::new(around, session, (saver, requests, blobs), events, log);
+    }
+
+    /// An answer that is there already.
+    pub(crate) fn due(&mut self) -> Option<Input> {
+        self.due.pop_front()
+    }
+
+    /// Begins what an effect asks for; never waits.
+    pub(crate) fn begin(&mut self, session: &Session, effect: Effect) {
+        match effect {
+            Effect::Append { entries, keep } => self.append(session, entries, keep),
+            Effect::Measure(draft) => {
+                self.detail = None;
+                let measured = self.requests.measure(session, &draft);
+                self.due.push_back(Input::Measured(measured));
+            }
+            Effect::Reserve(worst) => self.reserve(worst),
+            Effect::Settle { reservation, used } => {
+                if !self.ledger.settle(&reservation, &used) {
+                    tracing::warn!(session = %self.session, "a reservation was settled that is not held");
+                }
+            }
+            Effect::CallModel { request } => self.call_model(request),
+            Effect::CancelModel(request) => self.in_flight.cancel_model(request),
+            Effect::Prepare(call) => self.prepare(session, call),
+            Effect::Ask { call, shown } => self.ask(session, call, shown),
+            // Who was asked sees by the result that the question is off.
+            Effect::Unask(_) => {}
+            Effect::Probe(call) => self.probe(session, call),
+            Effect::RunTool(approved) => self.run_tool(approved),
+            Effect::StopTool(call) => self.in_flight.stop(call),
+            Effect::BuildHead => self.build_head(session),
+            Effect::WakeAt(at) => self.in_flight.wake_at(at, self.around.clock.as_ref()),
+            Effect::Tell(passing) => self.tell(passing),
+            Effect::Finish(end) => self.finish(session, &end),
+        }
+    }
+
+    fn append(&mut self, session: &Session, entries: Vec<Entry>, keep: Keep) {
+        for entry in &entries {
+            self.take_note(session, entry);
+            let is_told = !matches!(&entry.body, Body::Call(_)) || self.is_asked(session, entry);
+            let known = |call: CallId| self.calls.get(&call).cloned().unwrap_or_default();
+            let event = if is_told { told(&self.session, entry, &known) } else { None };
+            self.outbox.last_made = Some(entry.seq);
+            if let Some(event) = event {
+                self.outbox.put(event);
+            }
+        }
+        self.saver.push(entries, keep);
+    }
+
+    /// True if a `call` entry is a question that somebody may answer, now or after the turn was parked.
+    fn is_asked(&mut self, session: &Session, entry: &Entry) -> bool {
+        let Body::Call(call) = &entry.body else { return false };
+        let on_ask = session.turn().map(|turn| turn.told().mode.on_ask);
+        let is_asked = on_ask != Some(OnAsk::Refuse);
+        if is_asked {
+            self.told_asking.insert(call.call);
+        }
+        is_asked
+    }
+
+    /// What later effects and events need to know of an entry.
+    fn take_note(&mut self, session: &Session, entry: &Entry) {
+        if let Body::Call(call) = &entry.body {
+            self.asking.insert(call.call, entry.seq);
+        }
+        let Some(told) = session.turn().map(|turn| turn.told()) else { return };
+        if matches!(&entry.body, Body::TurnStart(_)) {
+            self.ledger = Ledger::new(told.limits.clone(), told.spent());
+        }
+        if matches!(&entry.body, Body::LimitAdded(_)) {
+            self.ledger.set_limits(told.limits.clone());
+        }
+        if matches!(&entry.body, Body::TurnStart(_) | Body::Reply(_)) {
+            self.learn_open_calls(session);
+        }
+    }
+
+    fn learn_open_calls(&mut self, session: &Session) {
+        let Some(open) = session.turn().and_then(|turn| turn.told().step.reply.as_ref()) else { return };
+        self.calls.clear();
+        for place in 0..open.calls.len() {
+            if let Some(made) = open.made(place) {
+                let told = ToolTold {
+                    tool: made.name.clone(),
+                    arguments: made.arguments.clone(),
+                    wants: WantsTold::Approval,
+                };
+                self.calls.insert(open.call_id(place), told);
+            }
+        }
+    }
+
+    /// What became of appends that were out.
+    pub(crate) fn saved(&mut self, saved: Saved) {
+        for job in saved.done {
+            if let Some(last) = job.entries.last() {
+                self.outbox.kept = Some(last.seq);
+                if job.keep == Keep::Synced {
+                    self.due.push_back(Input::Appended { upto: last.seq });
+                }
+            }
+        }
+        self.outbox.flush();
+        if let Some(why) = saved.failure {
+            self.outbox.give_up_entries();
+            self.detail = Some(why.as_str().into());
+            self.due.push_back(Input::AppendFailed(StoreFailure { message: why.into() }));
+        }
+    }
+
+    fn reserve(&mut self, worst: Worst) {
+        self.due.push_back(match self.ledger.reserve(worst) {
+            Ok(reservation) => Input::Reserved(reservation),
+            Err(limit) => Input::Refused(limit),
+        });
+    }
+
+    fn call_model(&mut self, request: RequestId) {
+        let jitter = (self.around.chance)();
+        let (target, body) = match self.requests.take_ready() {
+            Some((target, Ok(body))) => (target, body),
+            Some((_, Err(why))) => return self.cannot_call(request, why),
+            None => return self.cannot_call(request, "the request was not measured".to_owned()),
+        };
+        match self.requests.serving(&target) {
+            Ok(provider) => {
+                self.in_flight.call_model(provider, Sending { request, target, body, jitter });
+            }
+            Err(why) => self.cannot_call(request, why),
+        }
+    }
+
+    fn cannot_call(&mut self, request: RequestId, why: String) {
+        let failure = Failure {
+            kind: FailureKind::NotFound,
+            status: None,
+            message: why.into(),
+            retry_after: None,
+            usage: None,
+            micro_usd: None,
+        };
+        self.due.push_back(Input::RequestFailed { request, failure, jitter: Permille(0) });
+    }
+
+    fn prepare(&mut self, session: &Session, call: CallId) {
+        let open = session.turn().and_then(|turn| turn.told().step.reply.as_ref());
+        let Some(made) = open.and_then(|open| open.made(usize::from(call.place))) else {
+            self.due.push_back(crate::prepare::broke_down(call));
+            return;
+        };
+        let preparing = Preparing {
+            call,
+            made: made.clone(),
+            registry: Arc::clone(&self.around.registry),
+            policy: Arc::clone(&self.around.policy),
+            grants: session.grants().clone(),
+        };
+        self.in_flight.prepare(call, || preparing.decide());
+    }
+
+    fn ask(&mut self, session: &Session, call: CallId, shown: Digest) {
+        let open = open_call(session, call).and_then(|open| open.call.clone());
+        let told = self.calls.get(&call).cloned();
+        if let (Some(open), Some(told), true) = (open, told, self.told_asking.insert(call)) {
+            self.outbox.put(Event::Asking {
+                entry: self.asking.get(&call).copied().unwrap_or_default(),
+                call,
+                tool: open.tool.clone(),
+                arguments: open.arguments.as_ref().map_or(told.arguments, |json| json.as_str().into()),
+                wants: told.wants,
+                shown,
+            });
+        }
+    }
+
+    fn probe(&mut self, session: &Session, call: CallId) {
+        let open = open_call(session, call);
+        let probe = open.and_then(|open| open.start.as_ref()).and_then(|start| start.probe.clone());
+        let tool = open.and_then(|open| open.call.as_ref()).map(|call| call.tool.clone());
+        let tool = tool.and_then(|name| self.around.registry.get(&name)).cloned();
+        self.in_flight.probe(call, tool, probe);
+    }
+
+    fn run_tool(&mut self, approved: petasos_core::approval::Approved) {
+        let proposal = approved.proposal();
+        let tool = self.around.registry.get(&proposal.tool).cloned();
+        if proposal.claims.rerun == Rerun::Free {
+            let (call, tool) = (proposal.call, proposal.tool.clone());
+            self.outbox.put(Event::ToolStart { entry: None, call, tool });
+        }
+        let (cap, blobs) = (self.around.result_cap, Arc::clone(&self.blobs));
+        let now = self.around.clock.now();
+        let context = move |stop| Context { stop, cap, blobs, now };
+        self.in_flight.run_tool(tool, approved, context, Arc::clone(&self.around.clock));
+    }
+
+    fn build_head(&mut self, session: &Session) {
+        let model = session.turn().map(|turn| turn.told().target().model.clone()).unwrap_or_default();
+        let Around { registry, workspace, clock, .. } = &self.around;
+        match prompt::head(registry, workspace, &model, clock.now()) {
+            Ok(head) => self.due.push_back(Input::HeadBuilt(head)),
+            // Schemas are checked JSON, so this is a fault of ours; the turn can still be interrupted.
+            Err(error) => tracing::error!(%error, "the head cannot be built"),
+        }
+    }
+
+    fn tell(&mut self, passing: Passing) {
+        let message = self.detail.clone().unwrap_or_default();
+        let event = match passing {
+            Passing::Retrying { kind, at } => Event::Retrying { kind, message, at: Some(at) },
+            Passing::FellBack { kind } => Event::Retrying { kind, message, at: None },
+        };
+        self.outbox.put(event);
+    }
+
+    /// What people see of an input on its way in.
+    pub(crate) fn watch(&mut self, input: &Input) {
+        if let Input::RequestFailed { failure, .. } = input {
+            self.detail = Some(failure.message.clone());
+        }
+        let Input::Delta { request, delta } = input else { return };
+        let (kind, text) = match delta {
+            Delta::Text(text) => (DeltaKind::Text, text.clone()),
+            Delta::Reasoning(text) => (DeltaKind::Reasoning, text.clone()),
+            Delta::Opaque(_)
+            | Delta::Call { .. }
+            | Delta::Arguments { .. }
+            | Delta::CallComplete { .. }
+            | Delta::Raw(_) => return,
+        };
+        self.outbox.put(Event::Delta { request: *request, kind, text });
+    }
+
+    fn finish(&mut self, session: &Session, end: &TurnEnd) {
+        self.in_flight.end_all();
+        let usage = UsageOfRun::new(&end.usage, end.micro_usd);
+        if end.reason == StopReason::NotSaved {
+            self.outbox.put(unsaved(end.reason, end.steps, usage));
+        }
+        let has_detail = matches!(end.reason, StopReason::ModelFailed(_) | StopReason::NotSaved);
+        let detail = self.detail.as_deref().filter(|_| has_detail);
+        let result = RunResult {
+            status: status(end.reason),
+            reply: crate::inspect::reply_of(session, end),
+            steps: end.steps,
+            usage,
+            session: Some(self.session.clone()),
+            budget: budget(end.reason),
+            error: error(end.reason, detail, &self.session),
+            reason: Some(end.reason),
+        };
+        self.outbox.put(Event::Result(Arc::new(result)));
+    }
+}
+
+fn open_call(session: &Session, call: CallId) -> Option<&OpenCall> {
+    session.turn().and_then(|turn| turn.told().step.call(call))
+}
