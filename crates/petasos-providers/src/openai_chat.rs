@@ -5,6 +5,7 @@ mod chunk;
 mod decode;
 mod encode;
 mod said;
+mod think;
 
 pub use decode::{ChatDecoder, Fed};
 pub use encode::ChatEncoder;

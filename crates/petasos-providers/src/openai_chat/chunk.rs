@@ -14,13 +14,22 @@ pub(super) struct Chunk<'a> {
     #[serde(borrow, default)]
     pub(super) choices: Option<Vec<Choice<'a>>>,
     #[serde(borrow, default)]
-    pub(super) usage: Option<&'a RawValue>,
+    usage: Option<&'a RawValue>,
     #[serde(borrow, default)]
     error: Option<&'a RawValue>,
     #[serde(borrow, default)]
     model: Option<&'a RawValue>,
     #[serde(borrow, default)]
     object: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    x_groq: Option<GroqFields<'a>>,
+}
+
+/// What Groq adds to the last chunk, also where nobody asked for the usage.
+#[derive(Deserialize)]
+struct GroqFields<'a> {
+    #[serde(borrow, default)]
+    usage: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -145,12 +154,18 @@ impl<'a> Chunk<'a> {
         self.object.and_then(string).is_some_and(|object| object == "error")
     }
 
+    /// True if it holds nothing that this wire knows: a ping, or what a server added.
+    pub(super) fn is_foreign(&self) -> bool {
+        self.choices.is_none() && self.usage.is_none()
+    }
+
     pub(super) fn model(&self) -> Option<String> {
         self.model.and_then(string).filter(|model| !model.is_empty())
     }
 
     pub(super) fn usage(&self) -> Option<Usage> {
-        let fields: UsageFields<'_> = serde_json::from_str(self.usage?.get()).ok()?;
+        let groq = self.x_groq.as_ref().and_then(|groq| groq.usage);
+        let fields: UsageFields<'_> = serde_json::from_str(self.usage.or(groq)?.get()).ok()?;
         let reasoning =
             fields.completion_tokens_details.map_or(0, |details| number(details.reasoning_tokens));
         let cached = fields.prompt_tokens_details.map_or(0, |details| number(details.cached_tokens));
@@ -161,7 +176,9 @@ impl<'a> Chunk<'a> {
         if reasoning > 0 && beside == Some(number(fields.total_tokens)) {
             output += reasoning;
         }
-        Some(Usage { input, output, cached: cached.max(number(fields.prompt_cache_hit_tokens)), reasoning })
+        // DeepSeek has its own name for what came from the cache. A part is never more than the whole.
+        let cached = cached.max(number(fields.prompt_cache_hit_tokens)).min(input);
+        Some(Usage { input, output, cached, reasoning: reasoning.min(output) })
     }
 }
 

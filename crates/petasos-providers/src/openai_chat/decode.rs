@@ -12,6 +12,7 @@ use petasos_core::usage::Usage;
 
 use super::calls::{BLOCK, Completing, GrowingCalls};
 use super::chunk::{Choice, Chunk, Words};
+use super::think::Think;
 use crate::classify::{Reported, classify_reported, is_html, sample};
 use crate::provider::ReplyEvent;
 use crate::sse::{EVENT_CAP, SseEvent, SseReader};
@@ -33,6 +34,7 @@ pub struct ChatDecoder {
     finish: Option<FinishReason>,
     usage: Option<Usage>,
     model: Option<Text>,
+    think: Think,
     calls: GrowingCalls,
     size: usize,
     last: LastBlock,
@@ -92,6 +94,7 @@ impl ChatDecoder {
             finish: None,
             usage: None,
             model: None,
+            think: Think::Start(String::new()),
             calls: GrowingCalls::default(),
             size: 0,
             last: LastBlock::Nothing,
@@ -264,7 +267,7 @@ impl ChatDecoder {
             self.fail_reported(&Reported::of(error));
         } else if chunk.is_error() {
             self.fail_reported(&Reported::read(raw).unwrap_or_default());
-        } else if chunk.choices.is_none() && chunk.usage.is_none() {
+        } else if chunk.is_foreign() {
             return Fed::Nothing;
         }
         Fed::Progress
@@ -275,7 +278,11 @@ impl ChatDecoder {
             for words in piece.words()? {
                 self.words(words, deltas);
             }
-            for call in piece.calls() {
+            let calls = piece.calls();
+            if !calls.is_empty() {
+                self.give_back(deltas);
+            }
+            for call in calls {
                 let before = self.calls.count();
                 self.calls.take(call, deltas);
                 if self.calls.count() > before {
@@ -294,6 +301,28 @@ impl ChatDecoder {
     }
 
     fn words(&mut self, words: Words, deltas: &mut Vec<Delta>) {
+        match words {
+            Words::Text(text) => {
+                for words in self.think.take(text) {
+                    self.say(words, deltas);
+                }
+            }
+            Words::Reasoning(_) => self.say(words, deltas),
+            Words::Refusal(_) => {
+                self.give_back(deltas);
+                self.say(words, deltas);
+            }
+        }
+    }
+
+    /// Says what was held back, for something else comes now.
+    fn give_back(&mut self, deltas: &mut Vec<Delta>) {
+        if let Some(words) = self.think.give_back() {
+            self.say(words, deltas);
+        }
+    }
+
+    fn say(&mut self, words: Words, deltas: &mut Vec<Delta>) {
         let (text, block) = match words {
             Words::Text(text) => (text, LastBlock::Text),
             Words::Refusal(text) => {
@@ -370,6 +399,7 @@ impl ChatDecoder {
             FinishReason::Length | FinishReason::Refused | FinishReason::Cut => Completing::Nothing,
         };
         let mut deltas = Vec::new();
+        self.give_back(&mut deltas);
         let has_call = self.calls.complete(completing, &mut deltas);
         let is_unsaid = finish == FinishReason::Other(Text::default());
         if is_unsaid && !has_call && self.said == Said::Nothing {

@@ -406,6 +406,40 @@ fn case_a14_a_character_split_over_two_reads() {
 }
 
 #[test]
+fn case_a15_reasoning_by_other_names_and_in_the_content() {
+    check(A15, &expect![[r#"
+        reasoning: look at the tree then count
+        text: Four files.
+        end: Stop"#]]);
+}
+
+#[test]
+fn case_a15_a_tag_counts_only_at_the_start_and_only_if_it_is_one() {
+    let content = |pieces: &[&str]| {
+        let chunks = pieces.iter().map(|piece| {
+            let piece = serde_json::to_string(piece).unwrap();
+            format!(r#"{{"choices":[{{"index":0,"delta":{{"content":{piece}}}}}]}}"#)
+        });
+        let mut chunks: Vec<String> = chunks.collect();
+        chunks.push(String::from(r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#));
+        told(&stream(&chunks.iter().map(String::as_str).collect::<Vec<_>>()))
+    };
+    assert_eq!(content(&["<thi", "s is text"]), ["text: <this is text", "end: Stop"]);
+    assert_eq!(content(&["<thi"]), ["text: <thi", "end: Stop"]);
+    assert_eq!(
+        content(&["\n", " <think>", "a </b> ", "</th", "ink", ">x"]),
+        ["reasoning: a </b> ", "text: x", "end: Stop"]
+    );
+    assert_eq!(content(&["Say <think>a</think>."]), ["text: Say <think>a</think>.", "end: Stop"]);
+    assert_eq!(content(&["<think>never ", "closed</thi"]), ["reasoning: never closed</thi", "end: Stop"]);
+    let blanks = " ".repeat(100);
+    assert_eq!(
+        content(&[&blanks, "<think>a"]),
+        [format!("text: {blanks}<think>a"), String::from("end: Stop")]
+    );
+}
+
+#[test]
 fn case_a16_stop_together_with_a_call() {
     check(
         A16,
