@@ -16,8 +16,8 @@ pub struct Row {
     pub wires: &'static [Wire],
     /// Where this is written.
     pub source: &'static str,
-    /// When it was last looked at: year and month.
-    pub seen: &'static str,
+    /// When the row was written: year and month.
+    pub written: &'static str,
 }
 
 /// Where a provider is.
@@ -96,9 +96,9 @@ const fn hosted(
     key_variables: &'static [&'static str],
     wires: &'static [Wire],
 ) -> Row {
-    Row { name, place: Place::Hosted { base_url, key_variables }, wires, source: "", seen: "2026-11" }
+    Row { name, place: Place::Hosted { base_url, key_variables }, wires, source: "", written: "2026-11" }
 }
 
 const fn local(name: &'static str, port: u16) -> Row {
-    Row { name, place: Place::Local { port }, wires: CHAT, source: "", seen: "2026-11" }
+    Row { name, place: Place::Local { port }, wires: CHAT, source: "", written: "2026-11" }
 }

@@ -1,5 +1,6 @@
 //! Where a provider is and how long to wait for it.
 
+use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use crate::error::ProviderError;
 use crate::secret::Secret;
 
 /// Whom requests go to. Its URL was checked when it was made.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Endpoint {
     name: Text,
     base: Url,
@@ -21,6 +22,15 @@ pub struct Endpoint {
     pub key: Option<Secret>,
     /// How long to wait for what.
     pub timeouts: Timeouts,
+}
+
+// A query may hold a key, so only the host is shown.
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Endpoint");
+        shown.field("name", &self.name).field("host", &self.host()).field("wire", &self.wire);
+        shown.field("key", &self.key).field("timeouts", &self.timeouts).finish()
+    }
 }
 
 /// How long to wait for what. Each wait ends in a failure that core retries.
@@ -134,9 +144,10 @@ impl Endpoint {
     }
 }
 
-/// A URL without what stands before its host, which may be a key.
+/// A URL without what stands before its host and in its query: either may be a key.
 fn shown(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    let rest = rest.split(['?', '#']).next().unwrap_or_default();
     let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
     let short: String = host.chars().take(200).collect();
     if scheme.is_empty() { short } else { format!("{scheme}://{short}") }

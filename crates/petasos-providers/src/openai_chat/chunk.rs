@@ -166,6 +166,11 @@ impl<'a> Chunk<'a> {
     pub(super) fn usage(&self) -> Option<Usage> {
         let groq = self.x_groq.as_ref().and_then(|groq| groq.usage);
         let fields: UsageFields<'_> = serde_json::from_str(self.usage.or(groq)?.get()).ok()?;
+        // Numbers that nobody can read are unknown, and unknown is not zero.
+        let counts = [fields.prompt_tokens, fields.completion_tokens];
+        if !counts.into_iter().flatten().any(|raw| serde_json::from_str::<u64>(raw.get()).is_ok()) {
+            return None;
+        }
         let reasoning =
             fields.completion_tokens_details.map_or(0, |details| number(details.reasoning_tokens));
         let cached = fields.prompt_tokens_details.map_or(0, |details| number(details.cached_tokens));

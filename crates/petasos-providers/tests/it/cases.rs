@@ -407,10 +407,13 @@ fn case_a14_a_character_split_over_two_reads() {
 
 #[test]
 fn case_a15_reasoning_by_other_names_and_in_the_content() {
-    check(A15, &expect![[r#"
+    check(
+        A15,
+        &expect![[r#"
         reasoning: look at the tree then count
         text: Four files.
-        end: Stop"#]]);
+        end: Stop"#]],
+    );
 }
 
 #[test]

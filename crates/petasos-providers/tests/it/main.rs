@@ -14,6 +14,8 @@
 
 mod behaviour;
 mod cases;
+mod catalog;
+mod classify;
 mod say;
 mod server;
 mod split;

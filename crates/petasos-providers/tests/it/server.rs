@@ -21,13 +21,19 @@ pub fn provider(url: &str) -> HttpProvider {
 /// Takes one request in, head and body.
 pub async fn request(listener: &TcpListener) -> (TcpStream, String) {
     let (mut socket, _) = listener.accept().await.unwrap();
+    let request = read_request(&mut socket).await;
+    (socket, request)
+}
+
+/// Reads one request, head and body.
+pub async fn read_request(socket: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
     loop {
         let text = String::from_utf8_lossy(&bytes).into_owned();
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
             let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
             if body.len() >= length.map_or(0, |length| length.parse().unwrap()) {
-                return (socket, text);
+                return text;
             }
         }
         let mut piece = [0; 4096];

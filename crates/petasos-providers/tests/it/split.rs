@@ -104,6 +104,40 @@ fn p03_calls_without_end_are_an_error() {
     assert!(deltas.len() < 20_000);
 }
 
+#[test]
+fn p03_half_a_surrogate_pair_costs_one_character_and_not_the_reply() {
+    let chunk = br#"data: {"choices":[{"delta":{"content":"a\ud83db"},"finish_reason":"stop"}]}"#;
+    let (deltas, end) = decode(&[chunk]);
+    let text = match &deltas[..] {
+        [petasos_core::turn::Delta::Text(text)] => text.to_string(),
+        other => panic!("{other:?}"),
+    };
+    assert!(text.starts_with("a\u{fffd}") && text.ends_with('b'), "{text}");
+    assert!(end.is_ok());
+}
+
+#[test]
+fn p08_tokens_from_every_shape_are_counted_once() {
+    let usage = |fields: &str| {
+        let stream =
+            format!(r#"data: {{"choices":[{{"delta":{{"content":"a"}},"finish_reason":"stop"}}],{fields}}}"#);
+        let usage = decode(&[stream.as_bytes()]).1.unwrap().usage;
+        usage.map(|usage| [usage.input, usage.output, usage.cached, usage.reasoning])
+    };
+    let all = r#""usage":{"prompt_tokens":9,"completion_tokens":7,"total_tokens":16,"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":{"reasoning_tokens":5}}"#;
+    assert_eq!(usage(all), Some([9, 7, 4, 5]));
+    let beside = all.replace("16", "21");
+    assert_eq!(usage(&beside), Some([9, 12, 4, 5]), "reasoning beside the completion");
+    let deepseek = r#""usage":{"prompt_tokens":9,"completion_tokens":7,"prompt_cache_hit_tokens":6,"prompt_tokens_details":null}"#;
+    assert_eq!(usage(deepseek), Some([9, 7, 6, 0]));
+    let groq = r#""x_groq":{"id":"r","usage":{"prompt_tokens":9,"completion_tokens":7,"queue_time":0.05}}"#;
+    assert_eq!(usage(groq), Some([9, 7, 0, 0]));
+    let odd = r#""usage":{"prompt_tokens":null,"completion_tokens":-1,"completion_tokens_details":{"reasoning_tokens":"x"}}"#;
+    assert_eq!(usage(odd), None, "unknown is not zero");
+    assert_eq!(usage(r#""usage":null"#), None);
+    assert_eq!(usage(r#""usage":"none""#), None);
+}
+
 /// Bytes that look like a stream now and then.
 fn stream() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![

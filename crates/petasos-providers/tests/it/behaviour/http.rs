@@ -1,5 +1,7 @@
 //! Requests and answers over a real socket.
 
+use std::time::Duration;
+
 use futures_util::StreamExt;
 use petasos_core::entry::FinishReason;
 use petasos_core::request::{ToolMode, Wire};
@@ -11,7 +13,7 @@ use tokio::io::AsyncReadExt;
 use tokio::io::AsyncWriteExt;
 
 use crate::say::target;
-use crate::server::{answer, call, collect, listen, ok, provider, request};
+use crate::server::{answer, call, collect, listen, ok, provider, read_request, request};
 
 const TEXT: &[u8] = b"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi\"}}]}\n\n";
 
@@ -72,6 +74,30 @@ async fn p01_nothing_is_sent_before_the_stream_is_polled_and_dropping_it_closes_
     drop(stream);
     let seen = server.await.unwrap();
     assert!(matches!(seen, Ok(0) | Err(_)), "the connection is still open: {seen:?}");
+}
+
+#[tokio::test]
+async fn p01_the_next_request_goes_over_the_same_connection() {
+    let (listener, url) = listen().await;
+    let provider = provider(&url);
+    let body = String::from_utf8_lossy(include_bytes!("../../cases/a16.sse")).into_owned();
+    let chunked = format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
+    let bytes = format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{chunked}");
+    let server = tokio::spawn(async move {
+        let (mut socket, _) = request(&listener).await;
+        for left in [1, 0] {
+            socket.write_all(bytes.as_bytes()).await.unwrap();
+            if left > 0 {
+                read_request(&mut socket).await;
+            }
+        }
+    });
+    for _ in 0..2 {
+        let reply = collect(provider.call(&target(), "{}".into()));
+        let reply = tokio::time::timeout(Duration::from_secs(30), reply).await;
+        reply.expect("a second connection is never answered").1.unwrap();
+    }
+    server.await.unwrap();
 }
 
 #[tokio::test]
@@ -237,6 +263,10 @@ fn p01_a_base_url_that_cannot_be_used_says_why_and_shows_no_key() {
     assert!(why("http://").contains("host"));
     let key = why("https://user:sk-secret@models.example/v1");
     assert!(key.starts_with("https://models.example/v1: it holds"), "{key}");
+    let query = why("ftp://models.example/v1?key=sk-secret");
+    assert!(!query.contains("secret"), "{query}");
+    let endpoint = Endpoint::new("example", "https://models.example/v1?key=sk-secret", Wire::Chat).unwrap();
+    assert!(!format!("{endpoint:?}").contains("secret"), "{endpoint:?}");
     let wire = Endpoint::new("example", "https://models.example/v1", Wire::Responses).unwrap_err();
     assert_eq!(wire.to_string(), "this build does not speak the responses wire; it speaks chat");
 }

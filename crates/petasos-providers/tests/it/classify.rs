@@ -1,0 +1,172 @@
+//! What error answers mean: the table, and how long they ask to wait.
+
+use std::time::{Duration, SystemTime};
+
+use petasos_core::stop::FailureKind;
+use petasos_core::stop::FailureKind::*;
+use petasos_core::time::Span;
+use petasos_core::turn::Failure;
+use petasos_core::usage::Usage;
+use petasos_providers::{ErrorAnswer, WaitHeaders, classify, wait_asked};
+
+fn classified(status: u16, body: &str) -> Failure {
+    classify(&ErrorAnswer { host: "models.example", status, media: "", body, retry_after: None })
+}
+
+fn check(rows: &[(u16, &str, FailureKind)]) {
+    for (status, body, kind) in rows {
+        assert_eq!(classified(*status, body).kind, *kind, "{status} {body}");
+    }
+}
+
+#[test]
+fn p04_a_status_alone() {
+    check(&[
+        (400, "", BadRequest),
+        (401, "", Auth),
+        (402, "", Billing),
+        (403, "", Auth),
+        (404, "", NotFound),
+        (408, "", Timeout),
+        (413, "", Overflow),
+        (418, "", BadRequest),
+        (422, "", BadRequest),
+        (429, "", RateLimit),
+        (500, "", Other),
+        (502, "", Other),
+        (503, "", Overloaded),
+        (504, "", Timeout),
+        (529, "", Overloaded),
+        (600, "", Other),
+    ]);
+}
+
+#[test]
+fn p04_an_error_in_each_of_its_shapes() {
+    let shapes = [
+        r#"{"error":{"message":"no such model","type":"invalid_request_error","code":"model_not_found"}}"#,
+        r#"[{"error":{"message":"no such model","code":"model_not_found"}}]"#,
+        r#"{"message":"no such model","code":"model_not_found"}"#,
+        "\u{feff} {\"error\":{\"message\":\"no such model\",\"type\":\"model_not_found\",\"code\":null}}",
+    ];
+    for body in shapes {
+        let failure = classified(400, body);
+        assert_eq!(failure.kind, NotFound, "{body}");
+        assert!(failure.message.contains("no such model"), "{}", failure.message);
+        assert!(failure.message.contains("400 from models.example"), "{}", failure.message);
+    }
+    for body in [r#"{"error":"no such model"}"#, r#"{"detail":"no such model"}"#, "no such model"] {
+        assert!(classified(404, body).message.contains("no such model"), "{body}");
+    }
+}
+
+#[test]
+fn case_d06_an_empty_account_is_no_rate_limit() {
+    check(&[
+        (
+            429,
+            r#"{"error":{"message":"You have no quota left for this billing period.","type":"insufficient_quota","code":"insufficient_quota"}}"#,
+            Billing,
+        ),
+        (429, r#"{"error":{"message":"slow down","code":"rate_limit_exceeded"}}"#, RateLimit),
+        (402, r#"{"error":{"message":"Insufficient Balance","code":"invalid_request_error"}}"#, Billing),
+    ]);
+    assert!(!Billing.is_passing() && RateLimit.is_passing());
+}
+
+#[test]
+fn case_d07_how_long_an_answer_asks_to_wait() {
+    // Wed, 21 Oct 2026 07:28:00 GMT
+    let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_792_567_680);
+    let asked = |after| wait_asked(&WaitHeaders { after: Some(after), ..WaitHeaders::default() }, now);
+    assert_eq!(asked("5"), Some(Span::seconds(5)));
+    assert_eq!(asked("Wed, 21 Oct 2026 07:28:30 GMT"), Some(Span::seconds(30)));
+    assert_eq!(asked("Wed, 21 Oct 2026 07:00:00 GMT"), Some(Span(0)));
+    assert_eq!(asked("-5"), None);
+    assert_eq!(asked("2abc"), None);
+    // Core has the cap.
+    assert_eq!(asked("999999"), Some(Span::seconds(999_999)));
+    for junk in ["", "NaN", "inf", "1e999", "Wed, 99 Oct 2026 07:28:30 GMT", "\u{661}"] {
+        assert_eq!(asked(junk), None, "{junk:?}");
+    }
+    assert_eq!(asked("1.5"), Some(Span(1500)));
+    assert_eq!(wait_asked(&WaitHeaders::default(), now), None);
+    let both = WaitHeaders { after: Some("5"), after_ms: Some("250"), date: None };
+    assert_eq!(wait_asked(&both, now), Some(Span(250)));
+    let late = "Wed, 21 Oct 2026 07:28:20 GMT";
+    let told = WaitHeaders { after: Some("Wed, 21 Oct 2026 07:28:30 GMT"), after_ms: None, date: Some(late) };
+    assert_eq!(wait_asked(&told, now), Some(Span::seconds(10)), "a date counts by the server's own clock");
+}
+
+#[test]
+fn case_d09_a_request_that_is_too_long_in_all_words() {
+    check(&[
+        (
+            400,
+            r#"{"error":{"message":"This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens.","type":"invalid_request_error","code":"context_length_exceeded"}}"#,
+            Overflow,
+        ),
+        (
+            400,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 200123 tokens > 200000 maximum"}}"#,
+            Overflow,
+        ),
+        (
+            413,
+            r#"{"type":"error","error":{"type":"request_too_large","message":"Prompt is too long"}}"#,
+            Overflow,
+        ),
+        (
+            400,
+            r#"{"error":{"code":400,"message":"request (9000 tokens) exceeds the available context size (8192 tokens), try increasing it","type":"exceed_context_size_error","n_prompt_tokens":9000,"n_ctx":8192}}"#,
+            Overflow,
+        ),
+        (
+            400,
+            r#"{"object":"error","message":"This model's maximum context length is 4096 tokens. However, you requested 0 output tokens and your prompt contains at least 4097 input tokens.","code":400}"#,
+            Overflow,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"Input length 5131 exceeds the maximum allowed input length of 5040 tokens."}}"#,
+            Overflow,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000"}}"#,
+            Overflow,
+        ),
+        (
+            429,
+            r#"{"error":{"message":"Request too large for model on tokens per min (TPM): Limit 30000, Requested 31000","code":"rate_limit_exceeded"}}"#,
+            RateLimit,
+        ),
+        (400, r#"{"error":{"message":"unknown field context_window in config"}}"#, BadRequest),
+    ]);
+}
+
+#[test]
+fn case_d10_d11_a_bad_output_limit_is_no_request_that_is_too_long() {
+    check(&[
+        (
+            400,
+            r#"{"error":{"message":"max_tokens is too large: 6000. This model supports at most 4096 completion tokens, whereas you provided 6000.","type":"invalid_request_error","param":"max_tokens"}}"#,
+            BadRequest,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.","type":"invalid_request_error","param":"max_tokens","code":"unsupported_parameter"}}"#,
+            BadRequest,
+        ),
+    ]);
+}
+
+#[test]
+fn p04_an_answer_with_an_error_used_nothing_and_says_little() {
+    let long = format!(r#"{{"error":{{"message":"{}"}}}}"#, "x".repeat(100_000));
+    let failure = classified(500, &long);
+    assert!(failure.message.chars().count() < 1_000, "it fits into its entry whole");
+    assert_eq!((failure.usage, failure.micro_usd), (Some(Usage::default()), Some(0)));
+    let empty = classified(500, "");
+    assert_eq!(&*empty.message, "500 from models.example: an empty body");
+}
