@@ -1,0 +1,1 @@
+//! What users get wrong, a test for each row of the table in README.

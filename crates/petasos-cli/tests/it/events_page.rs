@@ -1,0 +1,1 @@
+//! The page on events, and the events.

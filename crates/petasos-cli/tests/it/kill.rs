@@ -1,0 +1,1 @@
+//! SIGKILL before and after every append.
