@@ -199,8 +199,12 @@ impl Encoder for ChatEncoder {
             Item::Said(said) => (vec![json(&message("user", &said::said(said)))], Last::Other),
             Item::Note(note) => (vec![json(&message("user", &said::note(note)))], Last::Other),
             Item::Step(step) => {
-                let messages = self.step(step);
+                let mut messages = self.step(step);
                 let last = if messages.len() == 1 { Last::Answer } else { Last::Other };
+                // Strict chat templates want the user to speak first; a transcript that was cut may not.
+                if matches!(self.last, Last::Nothing | Last::System) {
+                    messages.insert(0, json(&message("user", said::NOT_SHOWN)));
+                }
                 (messages, last)
             }
         };
@@ -258,7 +262,8 @@ fn tools(head: &Head) -> String {
         type_: "function",
         function: Function {
             name: tool_name(&spec.name),
-            description: &spec.description,
+            // Some servers take no tool without one.
+            description: if spec.description.trim().is_empty() { &spec.name } else { &spec.description },
             parameters: spec.parameters,
         },
     });

@@ -4,6 +4,9 @@
 use petasos_core::entry::{Content, Note, Said, Speaker, When};
 use petasos_core::text::Text;
 
+/// Stands before an answer that nothing stands before.
+pub(crate) const NOT_SHOWN: &str = "[from the program, not the user] What was said before this is not shown.";
+
 /// What somebody said.
 pub(crate) fn said(said: &Said) -> String {
     let mut paragraphs: Vec<String> = said.content.iter().map(content).collect();

@@ -194,6 +194,8 @@ fn p02_the_last_word_is_never_the_models_own() {
     let go_on = serde_json::json!({"role": "user", "content": "Continue."});
     assert_eq!(ends(&[said("go"), step(5, vec![Block::Text("Done.".into())], &[])]), go_on);
     assert_eq!(ends(&[]), go_on);
+    let first = messages(&[step(5, vec![Block::Text("Done.".into())], &[]), said("on")])[0].clone();
+    assert_eq!(first["role"], "user", "and the first is never the model's: {first}");
     assert_eq!(ends(&[said("go"), step(5, vec![call(None, "ls", "{}")], &["a"])])["role"], "tool");
 }
 

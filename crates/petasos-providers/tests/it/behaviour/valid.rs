@@ -1,77 +1,16 @@
-//! Any transcript makes a request that a strict server takes.
+//! Any transcript makes requests that every server takes, each with the parts of the one before.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use petasos_core::entry::{Block, CallForm, FinishReason, ModelCall, Note, NoteSource, Reply, Speaker, When};
+use petasos_core::request::{Params, ToolChoice, Wire};
 use petasos_core::text::Text;
 use petasos_core::transcript::Item;
+use petasos_providers::{Body, ChatEncoder, Encoder, Tail};
+use petasos_testkit::check_request::{check_prefix, check_request};
 use proptest::prelude::*;
-use serde_json::Value;
 
-use crate::say::{body, head, said_by, step, step_of};
-
-/// What a strict server refuses; none if it takes the request.
-fn complaint(request: &Value) -> Option<String> {
-    let messages = request["messages"].as_array()?;
-    if messages.is_empty() || request["tools"].as_array().is_some_and(Vec::is_empty) {
-        return Some("an empty list".into());
-    }
-    if messages.last()?["role"] == "assistant" {
-        return Some("the last word is the model's".into());
-    }
-    let mut ids = BTreeSet::new();
-    let mut open: Vec<String> = Vec::new();
-    for (at, message) in messages.iter().enumerate() {
-        let complain = |what: &str| Some(format!("message {at} {what}: {message}"));
-        let content = message["content"].as_str();
-        if content.is_some_and(|text| text.trim().is_empty()) {
-            return complain("is empty");
-        }
-        if message["role"] == "tool" {
-            if open.is_empty() || message["tool_call_id"] != open.remove(0) {
-                return complain("answers no call");
-            }
-        } else if !open.is_empty() {
-            return complain("stands before all calls are answered");
-        }
-        let known: &[&str] = match message["role"].as_str() {
-            Some("system") if at == 0 => &["role", "content"],
-            Some("user") => &["role", "content"],
-            Some("assistant") => &["role", "content", "tool_calls"],
-            Some("tool") => &["role", "content", "tool_call_id"],
-            _ => return complain("has no known role"),
-        };
-        if !message.as_object()?.keys().all(|key| known.contains(&key.as_str())) {
-            return complain("has a field too many");
-        }
-        let calls = message["tool_calls"].as_array();
-        if content.is_none() && calls.is_none_or(|calls| calls.is_empty()) {
-            return complain("says nothing");
-        }
-        for call in calls.into_iter().flatten() {
-            let fits = |value: &Value, longest| {
-                value.as_str().is_some_and(|text| {
-                    (1..=longest).contains(&text.len())
-                        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
-                })
-            };
-            if !fits(&call["id"], 40) || !fits(&call["function"]["name"], 64) || call["type"] != "function" {
-                return complain("has a call that does not fit");
-            }
-            let arguments = call["function"]["arguments"].as_str()?;
-            if !serde_json::from_str::<Value>(arguments).is_ok_and(|value| value.is_object()) {
-                return complain("has arguments that are no object");
-            }
-            let id = call["id"].as_str()?.to_owned();
-            if !ids.insert(id.clone()) {
-                return complain("has an id twice");
-            }
-            open.push(id);
-        }
-    }
-    (!open.is_empty()).then(|| format!("no results for {open:?}"))
-}
+use crate::say::{head, said_by, step, step_of, target};
 
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![Just(String::new()), Just(" \n".to_owned()), ".{0,12}", Just("\u{0}\u{2028}\"\\".to_owned())]
@@ -138,28 +77,29 @@ fn items() -> impl Strategy<Value = Vec<Item>> {
 
 proptest! {
     #[test]
-    fn p02_any_transcript_makes_a_valid_request(items in items(), system in text(), tools in any::<bool>()) {
-        let tools = if tools { r#"[{"name":"ls","description":"","parameters":{}}]"# } else { "[]" };
-        let body = body(&head(&system, tools), &items);
-        let request: Value = serde_json::from_slice(&body.bytes).unwrap();
-        prop_assert_eq!(complaint(&request), None);
-        prop_assert_eq!(&request["stream"], &Value::Bool(true));
-    }
-}
-
-#[test]
-fn p02_the_check_sees_what_a_server_refuses() {
-    let calls =
-        serde_json::json!([{"id": "a", "type": "function", "function": {"name": "ls", "arguments": "{}"}}]);
-    let bad = [
-        serde_json::json!([]),
-        serde_json::json!([{"role": "user", "content": ""}]),
-        serde_json::json!([{"role": "user", "content": "a"}, {"role": "assistant", "content": null}, {"role": "user", "content": "b"}]),
-        serde_json::json!([{"role": "assistant", "content": null, "tool_calls": calls}, {"role": "user", "content": "b"}]),
-        serde_json::json!([{"role": "tool", "tool_call_id": "a", "content": "b"}]),
-        serde_json::json!([{"role": "user", "content": "a", "trace_id": 1}]),
-    ];
-    for messages in bad {
-        assert!(complaint(&serde_json::json!({ "messages": messages })).is_some(), "{messages}");
+    fn p02_any_transcript_makes_requests_that_every_server_takes(
+        items in items(),
+        system in text(),
+        tools in any::<bool>(),
+        forbidden in any::<bool>(),
+    ) {
+        let tools = if tools { r#"[{"name":"ls","description":"","parameters":{"type":"object"}}]"# } else { "[]" };
+        let tool_choice = if forbidden { ToolChoice::Forbidden } else { ToolChoice::Auto };
+        let mut encoder = ChatEncoder::new(&target(), &head(&system, tools));
+        let mut before: Option<(Body, bool)> = None;
+        for (item, most) in items.iter().zip(1..) {
+            encoder.push(item);
+            let body = encoder.body(&Params { tool_choice }, &Tail { max_output: Some(most) });
+            prop_assert_eq!(check_request(Wire::Chat, &body.bytes), Vec::<String>::new());
+            if let Some((before, asks_to_go_on)) = before {
+                prop_assert_eq!(&body.parts[..before.parts.len()], &before.parts[..]);
+                // The words after an answer are a tail that stands among the messages.
+                if !asks_to_go_on {
+                    prop_assert_eq!(check_prefix(&before.bytes, &body.bytes), Vec::<String>::new());
+                }
+            }
+            let is_answer = matches!(item, Item::Step(step) if step.results.is_empty());
+            before = Some((body, is_answer));
+        }
     }
 }
