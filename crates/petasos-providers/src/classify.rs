@@ -192,9 +192,14 @@ fn failure(
     };
     // An answer with an error status was turned away: it used nothing.
     let usage = status.is_some().then(Usage::default);
-    let message = Bounded::new(said, Cap(600), "the rest is not kept");
+    let message = Bounded::new(&printable(said), Cap(600), "the rest is not kept");
     let message = format!("{met}: {}{next}", message.text()).into();
     Failure { kind, status, message, retry_after, usage, micro_usd: usage.map(|_| 0) }
+}
+
+/// A server's words without what a terminal would obey.
+pub(crate) fn printable(words: &str) -> String {
+    words.chars().map(|char| if char.is_control() { ' ' } else { char }).collect()
 }
 
 /// A few words of a body that is no error object: an HTML page by its title, else its beginning.

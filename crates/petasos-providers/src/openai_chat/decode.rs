@@ -13,7 +13,7 @@ use petasos_core::usage::Usage;
 use super::calls::{BLOCK, Completing, GrowingCalls};
 use super::chunk::{Choice, Chunk, Words};
 use super::think::Think;
-use crate::classify::{Reported, classify_reported, is_html, sample};
+use crate::classify::{Reported, classify_reported, is_html, printable, sample};
 use crate::provider::ReplyEvent;
 use crate::sse::{EVENT_CAP, SseEvent, SseReader};
 
@@ -434,6 +434,7 @@ impl ChatDecoder {
 
     fn fail_unreadable(&mut self, raw: &str, error: &serde_json::Error) {
         let shown: String = raw.chars().take(RAW_CAP).collect();
+        let shown = printable(&shown);
         self.fail_bad(&format!("{} sent a chunk that cannot be read ({error}): {shown}", self.host));
     }
 

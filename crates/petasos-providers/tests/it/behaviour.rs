@@ -1,5 +1,6 @@
 //! Rows of the behaviour page, named after the row.
 
+mod ends;
 mod http;
 mod requests;
 mod valid;

@@ -52,7 +52,7 @@ fn check(stream: &[u8], expected: &Expect) {
 }
 
 /// A stream of these payloads, ended by `[DONE]`.
-fn stream(payloads: &[&str]) -> Vec<u8> {
+pub fn stream(payloads: &[&str]) -> Vec<u8> {
     let events = payloads.iter().chain(&["[DONE]"]).map(|payload| format!("data: {payload}\n\n"));
     events.collect::<String>().into_bytes()
 }
@@ -501,6 +501,8 @@ fn case_a19_ids_missing_doubled_or_like_ours() {
     ];
     let items = [said("go"), step(5, blocks, &["a", "b", "c", "d", "e"])];
     assert_eq!(pairs(&items), ["same a", "call_5_1 b", "call_5_2 c", "call_5_3 d", "call_5_4 e"]);
+    let first = vec![call(Some("call_5_1"), "ls", "{}"), call(None, "ls", "{}")];
+    assert_eq!(pairs(&[said("go"), step(5, first, &["a", "b"])]), ["call_5_0 a", "call_5_1 b"]);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use petasos_core::time::Span;
 use petasos_core::turn::Failure;
 use petasos_core::usage::Usage;
 use petasos_providers::{ErrorAnswer, WaitHeaders, classify, wait_asked};
+use proptest::prelude::*;
 
 fn classified(status: u16, body: &str) -> Failure {
     classify(&ErrorAnswer { host: "models.example", status, media: "", body, retry_after: None })
@@ -169,4 +170,44 @@ fn p04_an_answer_with_an_error_used_nothing_and_says_little() {
     assert_eq!((failure.usage, failure.micro_usd), (Some(Usage::default()), Some(0)));
     let empty = classified(500, "");
     assert_eq!(&*empty.message, "500 from models.example: an empty body");
+}
+
+#[test]
+fn p04_what_a_server_says_is_not_obeyed_by_a_terminal() {
+    let bodies = [r#"{"error":"a\u001b[2Jb\nc"}"#, "a\u{1b}[2Jb\nc", "<title>a\u{1b}[2Jb\nc</title>"];
+    for body in bodies {
+        let message = classified(500, body).message;
+        assert!(!message.chars().any(char::is_control), "{message:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn p04_any_answer_is_classified(status in any::<u16>(), body in body(), media in ".{0,20}") {
+        let answer = ErrorAnswer { host: "h", status, media: &media, body: &body, retry_after: None };
+        prop_assert!(classify(&answer).message.chars().count() <= 1_000);
+    }
+
+    #[test]
+    fn p04_any_header_is_read_or_not(after in ".{0,40}", after_ms in "[-0-9.eE]{0,12}") {
+        let headers = WaitHeaders { after: Some(&after), after_ms: Some(&after_ms), date: Some(&after) };
+        wait_asked(&headers, SystemTime::UNIX_EPOCH);
+    }
+}
+
+fn body() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        Just("<TITLE"),
+        Just("\u{130}<title>"),
+        Just("</title>"),
+        Just(r#"{"error":"#),
+        Just(r#"{"message":"x","code":429}"#),
+        Just("}"),
+        Just("["),
+        Just("]"),
+        Just("null"),
+        Just("\u{feff}"),
+        Just("text \u{6587}"),
+    ];
+    prop::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat())
 }

@@ -1,0 +1,62 @@
+//! How replies end, as the decoder tells it.
+
+use petasos_core::entry::FinishReason;
+
+use crate::cases::stream;
+use crate::say::{decode, told};
+
+/// The lines of a reply that says `text`, makes a call with these arguments, and ends for this reason.
+fn ended(arguments: &str, reason: &str) -> Vec<String> {
+    let arguments = serde_json::to_string(arguments).unwrap();
+    let call = format!(r#"{{"index":0,"id":"a","function":{{"name":"ls","arguments":{arguments}}}}}"#);
+    let said = format!(r#"{{"choices":[{{"delta":{{"content":"text","tool_calls":[{call}]}}}}]}}"#);
+    let end = format!(r#"{{"choices":[{{"delta":{{}},"finish_reason":{reason}}}]}}"#);
+    told(&stream(&[&said, &end]))
+}
+
+fn check(arguments: &str, reason: &str, call: &str, end: &str) {
+    assert_eq!(ended(arguments, reason), ["text: text", call, end], "{arguments} {reason}");
+}
+
+#[test]
+fn l11_each_finish_reason_and_what_it_makes_of_a_call() {
+    for reason in ["\"tool_calls\"", "\"function_call\""] {
+        check("{}", reason, "call a: ls {}", "end: ToolUse");
+    }
+    check("{}", "\"stop\"", "call a: ls {}", "end: Stop");
+    check("{}", "\"length\"", "call a: ls {} (not whole)", "end: Length");
+    check("{}", "\"content_filter\"", "call a: ls {} (not whole)", "end: Refused");
+    check("{}", "null", "call a: ls {}", "end: Other(\"\")");
+    check("{}", "\"\"", "call a: ls {}", "end: Other(\"\")");
+    check("{}", "\"eos\"", "call a: ls {}", "end: Other(\"eos\")");
+    check("{}", "7", "call a: ls {}", "end: Other(\"7\")");
+}
+
+#[test]
+fn l11_where_nobody_says_why_it_ended_open_arguments_were_cut() {
+    check(r#"{"a":"}"#, "null", r#"call a: ls {"a":"} (not whole)"#, "end: Other(\"\")");
+    check("", "null", "call a: ls (nothing)", "end: Other(\"\")");
+    check("ls -l", "\"eos\"", "call a: ls ls -l (not whole)", "end: Other(\"eos\")");
+    // A reason that says that the model was done leaves it to the repair of arguments.
+    check(r#"{"a":1"#, "\"stop\"", r#"call a: ls {"a":1"#, "end: Stop");
+}
+
+#[test]
+fn l11_a_cut_that_was_told_is_not_taken_back() {
+    let length = r#"{"choices":[{"delta":{"content":"a"},"finish_reason":"length"}]}"#;
+    let stop = r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
+    assert_eq!(decode(&[&stream(&[length, stop])]).1.unwrap().finish, FinishReason::Length);
+}
+
+#[test]
+fn l11_a_refusal_in_its_own_field_is_a_refusal() {
+    let refusal = r#"{"choices":[{"delta":{"refusal":"I will not."}}]}"#;
+    let stop = r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
+    assert_eq!(told(&stream(&[refusal, stop])), ["text: I will not.", "end: Refused"]);
+}
+
+#[test]
+fn l11_a_finished_reply_with_nothing_in_it_is_an_end_for_core_to_judge() {
+    let stop = r#"{"choices":[{"delta":{"content":""},"finish_reason":"stop"}]}"#;
+    assert_eq!(told(&stream(&[stop])), ["end: Stop"]);
+}
