@@ -7,6 +7,7 @@ use std::time::Duration;
 use petasos_core::request::Wire;
 use petasos_core::text::Text;
 use reqwest::Url;
+use tokio::time::Instant;
 
 use crate::catalog::spoken_wires;
 use crate::error::ProviderError;
@@ -56,6 +57,12 @@ impl Default for Timeouts {
             call: None,
         }
     }
+}
+
+/// The moment after this one by so much; far away where a person asked for more than a clock can hold.
+pub(crate) fn after(moment: Instant, wait: Duration) -> Instant {
+    const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
+    moment + wait.min(FAR)
 }
 
 impl Endpoint {

@@ -19,7 +19,7 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio::time::{Instant, timeout_at};
 
 use crate::classify::{ErrorAnswer, WaitHeaders, classify, wait_asked};
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, after};
 use crate::models;
 use crate::network::unreachable;
 use crate::openai_chat::ChatEncoder;
@@ -128,7 +128,7 @@ impl Shared {
         let started = Instant::now();
         let request = self.client()?.get(self.endpoint.url(&["models"])).header(ACCEPT, "application/json");
         let response = self.send(request, started).await?;
-        let until = started + self.endpoint.timeouts.first_byte;
+        let until = after(started, self.endpoint.timeouts.first_byte);
         let body = read_upto(response, MODELS_CAP, until).await;
         models::read(&self.host, &body)
     }
@@ -147,8 +147,8 @@ impl Shared {
             None => request,
         };
         let timeouts = self.endpoint.timeouts;
-        let first = started + timeouts.first_byte;
-        let until = timeouts.call.map_or(first, |call| first.min(started + call));
+        let first = after(started, timeouts.first_byte);
+        let until = timeouts.call.map_or(first, |call| first.min(after(started, call)));
         let response = match timeout_at(until, request.send()).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => return Err(unreachable(&self.host, &error)),
@@ -165,7 +165,7 @@ impl Shared {
         if response.status().is_success() {
             return Ok(response);
         }
-        Err(self.error_answer(response, timeouts.call.map(|call| started + call)).await)
+        Err(self.error_answer(response, timeouts.call.map(|call| after(started, call))).await)
     }
 
     async fn error_answer(&self, response: Response, call_until: Option<Instant>) -> Failure {

@@ -9,7 +9,7 @@ use petasos_core::turn::ReplyEnd;
 use reqwest::Response;
 use tokio::time::{Instant, timeout_at};
 
-use crate::endpoint::Timeouts;
+use crate::endpoint::{Timeouts, after};
 use crate::network::cause;
 use crate::openai_chat::{ChatDecoder, Fed};
 use crate::provider::ReplyEvent;
@@ -74,15 +74,15 @@ impl Reading {
     /// Until when the next piece must have come.
     fn until(&self) -> Instant {
         let piece = match self.last {
-            None => self.started + self.timeouts.first_byte,
-            Some(last) if self.decoder.has_finish() => last + self.timeouts.idle.min(AFTER_FINISH),
-            Some(last) => last + self.timeouts.idle,
+            None => after(self.started, self.timeouts.first_byte),
+            Some(last) if self.decoder.has_finish() => after(last, self.timeouts.idle.min(AFTER_FINISH)),
+            Some(last) => after(last, self.timeouts.idle),
         };
-        self.timeouts.call.map_or(piece, |call| piece.min(self.started + call))
+        self.timeouts.call.map_or(piece, |call| piece.min(after(self.started, call)))
     }
 
     fn waited(&self, until: Instant) -> String {
-        let whole = self.timeouts.call.is_some_and(|call| self.started + call <= until);
+        let whole = self.timeouts.call.is_some_and(|call| after(self.started, call) <= until);
         match self.last {
             _ if whole => {
                 let time = (until - self.started).as_secs();

@@ -90,6 +90,14 @@ async fn p05_a_finish_is_an_end_though_the_connection_stays_open() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn p05_waits_longer_than_a_clock_can_hold_are_waits() {
+    let ever = Duration::MAX;
+    let timeouts = Timeouts { connect: ever, first_byte: ever, idle: ever, call: Some(ever) };
+    let done = [HEAD, PIECE, FINISH, b"data: [DONE]\n\n"].concat();
+    assert_eq!(silent_after(&done, timeouts).await.1, "Stop");
+}
+
+#[tokio::test(start_paused = true)]
 async fn p05_the_end_mark_is_an_end_at_once() {
     let done = [HEAD, PIECE, FINISH, b"data: [DONE]\n\n"].concat();
     let (_, end, waited) = silent_after(&done, Timeouts::default()).await;
