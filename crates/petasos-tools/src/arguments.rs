@@ -45,10 +45,11 @@ fn misfit(tool: &str, path: &str, cause: &str) -> Problem {
     if cause.starts_with("unknown field") {
         let unknown = quoted.next().unwrap_or_default().to_owned();
         let known: Vec<&str> = quoted.collect();
-        let hint = match nearest(&unknown, known.iter().copied()) {
+        let do_this = match nearest(&unknown, known.iter().copied()) {
             Some(meant) => format!("use {meant:?} instead of {unknown:?}"),
-            None => format!("leave it out; {tool} takes: {}", known.join(", ")),
+            None => "leave it out".to_owned(),
         };
+        let hint = format!("{do_this}; known here: {}", known.join(", "));
         return Problem::new(
             "unknown argument",
             format!("{tool} has no argument {unknown:?} (at {field})"),

@@ -172,7 +172,8 @@ fn nearest_lines(text: &str, old: &str) -> Option<(usize, String)> {
         (shared * 2_000 / (met.len() + wanted.len()).max(1), at)
     });
     let best = scored.max_by_key(|(score, at)| (*score, usize::MAX - at));
-    let (_, at) = best.filter(|(score, _)| *score >= 900)?;
+    // Half of its pairs of letters; 1000 is all of them.
+    let (_, at) = best.filter(|(score, _)| *score >= 500)?;
     let first = at.saturating_sub(blank_before);
     let count = old.lines().count().min(10);
     let near: Vec<&str> = text.lines().skip(first).take(count).collect();

@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
+use crate::nearest::nearest;
 use crate::tool::Tool;
 
 /// The tools of a session, in the order in which the model sees them.
@@ -89,7 +90,10 @@ impl Registry {
 
     fn unknown(&self, name: &str) -> Bounded {
         let names: Vec<&str> = self.tools.iter().map(|tool| &*tool.spec().name).collect();
-        let hint = format!("call one of: {}", names.join(", "));
+        let near = nearest(name, names.iter().copied());
+        // First the one that is probably meant: a small model takes the first it reads.
+        let meant = near.map(|near| format!("{near}, probably; else ")).unwrap_or_default();
+        let hint = format!("call {meant}one of: {}", names.join(", "));
         trouble("there is no such tool", &format!("the call names {name:?}"), &hint)
     }
 }

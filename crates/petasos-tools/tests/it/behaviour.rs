@@ -1,4 +1,12 @@
 //! Rows of the page on behaviour, and cases of other agents' reports.
 
+mod case_f_commands;
+mod case_f_files;
+mod case_f_places;
+mod l09_errors;
+mod t02_answers;
 mod t02_commands;
 mod t02_files;
+mod t03_race;
+mod t03_workspace;
+mod t08_results;

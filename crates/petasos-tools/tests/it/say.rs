@@ -20,7 +20,7 @@ use sha2::{Digest as _, Sha256};
 
 /// A workspace, and the built-in tools on it.
 pub struct Room {
-    /// Holds the workspace `w` and what lies beside it.
+    /// Holds the workspace `w/proj` and what lies beside it.
     pub outside: tempfile::TempDir,
     pub registry: Registry,
     pub blobs: Arc<Memory>,
@@ -34,8 +34,8 @@ impl Room {
 
     pub fn with(options: Options) -> Self {
         let outside = tempfile::tempdir().unwrap();
-        std::fs::create_dir(outside.path().join("w")).unwrap();
-        let workspace = Arc::new(Workspace::open(outside.path().join("w")).unwrap());
+        std::fs::create_dir_all(outside.path().join("w/proj")).unwrap();
+        let workspace = Arc::new(Workspace::open(outside.path().join("w/proj")).unwrap());
         let registry = Registry::new(builtin(workspace, options));
         Self { outside, registry, blobs: Arc::default(), cap: Cap::RESULT }
     }
@@ -49,7 +49,7 @@ impl Room {
 
     /// A path in the workspace.
     pub fn path(&self, path: &str) -> PathBuf {
-        self.outside.path().join("w").join(path)
+        self.outside.path().join("w/proj").join(path)
     }
 
     pub fn put(&self, path: &str, content: impl AsRef<[u8]>) {
@@ -209,4 +209,29 @@ impl BlobWriter for Writing {
 
 pub fn hash(bytes: &[u8]) -> Digest {
     Digest(Sha256::digest(bytes).into())
+}
+
+/// Arguments that are all text.
+pub fn arguments(pairs: &[(&str, &str)]) -> String {
+    let pairs: BTreeMap<&str, &str> = pairs.iter().copied().collect();
+    serde_json::to_string(&pairs).unwrap()
+}
+
+/// The arguments of one edit.
+pub fn edit(path: &str, old: &str, new: &str) -> String {
+    format!("{{\"path\":{},\"edits\":[{}]}}", json(path), arguments(&[("old", old), ("new", new)]))
+}
+
+fn json(text: &str) -> String {
+    serde_json::to_string(text).unwrap()
+}
+
+/// Waits until something is so; the guard only keeps a broken test from hanging.
+#[track_caller]
+pub fn until(mut is_so: impl FnMut() -> bool) {
+    let begun = std::time::Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed().as_secs() < 30, "it never was so");
+        std::thread::yield_now();
+    }
 }

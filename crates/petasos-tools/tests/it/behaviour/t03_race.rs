@@ -1,0 +1,76 @@
+//! Row T03 and case F-20: a parent that is swapped for a link between check and use.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use petasos_core::tool::Outcome;
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+use crate::say::{Room, arguments, until};
+
+/// What a program does that decides by names: it looks, finds the folder inside, and opens the name again.
+fn naive_write(root: &Path, path: &Path) {
+    let parent = path.parent().unwrap();
+    if parent.canonicalize().is_ok_and(|parent| parent.starts_with(root)) {
+        fs::write(path, "naive").ok();
+    }
+}
+
+#[test]
+fn t03_a_swapped_parent_beats_a_naive_writer_and_never_ours() {
+    let room = Room::new();
+    room.sh("mkdir ../out d; echo inside > d/passwd; echo TOPSECRET > ../out/passwd; ln -s ../out link");
+    let root = room.path("").canonicalize().unwrap();
+    let (folder, link, outside) = (root.join("d"), root.join("link"), root.join("../out/f"));
+    let (swaps, over) = (AtomicU64::new(0), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                renameat_with(CWD, &folder, CWD, &link, RenameFlags::EXCHANGE).unwrap();
+                swaps.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        until(|| {
+            naive_write(&root, &folder.join("f"));
+            outside.exists()
+        });
+        fs::remove_file(&outside).unwrap();
+        let before = swaps.load(Ordering::Relaxed);
+        let (mut done, mut refused) = (0, 0);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        // Until both ways of the swap were met often, and at least so many times.
+        for round in 0_u32.. {
+            let write = runtime
+                .block_on(room.call("write_file", &arguments(&[("path", "d/f"), ("content", "ours")])));
+            let read = runtime.block_on(room.call("read_file", &arguments(&[("path", "d/passwd")])));
+            assert!(!outside.exists(), "written outside in round {round}: {write:?}");
+            assert!(!read.for_model.text().contains("TOPSECRET"), "read outside in round {round}");
+            let listed = runtime.block_on(room.call("list_files", "{}"));
+            assert!(!listed.for_model.text().contains("d/../"), "{listed:?}");
+            if write.outcome == Outcome::Ok {
+                done += 1
+            } else {
+                refused += 1
+            }
+            if round >= 300 && done >= 20 && refused >= 20 {
+                break;
+            }
+            assert!(round < 1_000_000, "{done} done, {refused} refused");
+        }
+        let swapped = swaps.load(Ordering::Relaxed) - before;
+        over.store(true, Ordering::Relaxed);
+        assert!(swapped > 100, "{swapped} swaps");
+    });
+    // Whichever of the two is the folder now, what was written is in it, and nothing unfinished is.
+    let names = |path: &Path| {
+        let names =
+            fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    };
+    let real = if folder.is_symlink() { &link } else { &folder };
+    assert_eq!(names(real), ["f", "passwd"]);
+    assert_eq!(names(&root.join("../out")), ["passwd"]);
+}

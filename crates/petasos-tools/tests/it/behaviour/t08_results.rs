@@ -1,0 +1,121 @@
+//! Row T08: results of any size.
+
+use petasos_core::bounded::Cap;
+use petasos_core::tool::Outcome;
+use proptest::prelude::*;
+
+use crate::say::{Room, arguments};
+
+#[tokio::test]
+async fn t08_every_result_keeps_to_its_cap() {
+    let mut room = Room::new();
+    room.sh("for i in $(seq 1 300); do echo needle $i >> a.txt; touch a-file-with-a-long-name-$i; done");
+    for cap in [700, 2_000, 5_000] {
+        room.cap = Cap(cap);
+        let calls = [
+            ("read_file", r#"{"path":"a.txt"}"#),
+            ("list_files", "{}"),
+            ("search_files", r#"{"pattern":"needle"}"#),
+            ("run_command", r#"{"command":"cat a.txt a.txt"}"#),
+        ];
+        for (tool, call) in calls {
+            let output = room.call(tool, call).await;
+            let text = output.for_model.text();
+            assert!(text.chars().count() <= cap, "{tool} {cap}: {}", text.chars().count());
+            assert_eq!(output.outcome, Outcome::Ok);
+            let is_paged = tool == "read_file";
+            assert_eq!(output.blob.is_none(), is_paged || !text.contains("left out"), "{tool} {cap}: {text}");
+        }
+    }
+}
+
+/// The whole is kept, and can be read on from where the result was cut.
+#[tokio::test]
+async fn t08_a_result_of_80_kb_of_json_is_cut_and_kept() {
+    let room = Room::new();
+    let json = format!("{{\"rows\":[{}\"last\"]}}", "\"value 1234\",".repeat(6_200));
+    assert!(json.len() > 80_000);
+    room.put("big.json", &json);
+    let output = room.call("run_command", r#"{"command":"cat big.json"}"#).await;
+    let text = output.for_model.text();
+    assert!(text.starts_with("exit code 0\n{\"rows\":["), "{text}");
+    assert!(text.ends_with("\"last\"]}"), "{text}");
+    assert!(text.chars().count() <= 50_000);
+    assert_eq!(output.bytes, json.len() as u64);
+    assert_eq!(room.blobs.only(), json.as_bytes());
+    let name: String = output.blob.unwrap().hash.to_string().chars().take(8).collect();
+    assert!(text.contains(&format!("the whole is in blob:{name}; read it with read_file")), "{text}");
+    let first = room.text("read_file", &format!(r#"{{"path":"blob:{name}"}}"#)).await;
+    let (shown, footer) = first.rsplit_once("\n[").unwrap();
+    let next = footer.split("from=").nth(1).unwrap().split(',').next().unwrap();
+    let second = room.text("read_file", &format!(r#"{{"path":"blob:{name}","from":{next}}}"#)).await;
+    let (rest, _) = second.rsplit_once("\n[").unwrap();
+    assert_eq!(format!("{shown}{rest}"), json);
+}
+
+#[tokio::test]
+async fn t08_a_small_result_makes_no_blob() {
+    let room = Room::new();
+    room.sh("seq 1 9000 > a.txt");
+    room.call("run_command", r#"{"command":"cat a.txt"}"#).await;
+    room.call("read_file", r#"{"path":"a.txt"}"#).await;
+    assert!(room.blobs.is_empty());
+}
+
+/// Pages, put together, are the file; whatever the size of a page.
+#[tokio::test]
+async fn t08_pages_together_are_the_whole() {
+    let mut room = Room::new();
+    let long: String = ('a'..='z').cycle().take(3_000).chain("北京".chars()).collect();
+    let file = format!("first\n{long}\n\nlast {long} line\nend without newline");
+    room.put("a.txt", &file);
+    for cap in [900, 1_301, 4_000] {
+        room.cap = Cap(cap);
+        let (mut whole, mut from) = (String::new(), "1".to_owned());
+        loop {
+            let page = room.text("read_file", &arguments(&[("path", "a.txt"), ("from", &from)])).await;
+            let (shown, footer) = page.rsplit_once("\n[").unwrap();
+            whole.push_str(shown);
+            let Some((_, next)) = footer.split_once("from=") else { break };
+            let next = next.trim_start_matches('"');
+            let next: String = next.chars().take_while(|c| c.is_ascii_digit() || *c == ':').collect();
+            assert_ne!(next, from);
+            if !next.contains(':') {
+                whole.push('\n');
+            }
+            from = next;
+        }
+        assert_eq!(whole, file, "{cap}");
+    }
+}
+
+#[tokio::test]
+async fn t08_a_list_and_a_search_say_how_many_more_there_are() {
+    let room = Room::new();
+    room.sh("mkdir many; cd many; seq 1 1500 | xargs touch; cd ..; yes needle | head -n 500 > a.txt");
+    let text = room.text("list_files", "{}").await;
+    assert!(text.ends_with("… and 502 more; list a folder below, or less depth\n"), "{text}");
+    let text = room.text("search_files", r#"{"pattern":"needle"}"#).await;
+    assert_eq!(text.lines().count(), 201);
+    assert!(text.contains("[the first 200 matches, in 1 files; more are not shown"), "{text}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Any bytes that a program writes become text without control characters.
+    #[test]
+    fn t08_any_output_becomes_text(bytes in prop::collection::vec(
+        prop_oneof![Just(0x1b), Just(b'\r'), Just(b'\n'), Just(b'['), Just(b']'), any::<u8>()], 0..400)
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let room = Room::holding("out", &bytes);
+        let output = runtime.block_on(room.call("run_command", r#"{"command":"cat out"}"#));
+        let text = output.for_model.text();
+        let is_clean = |c: char| !c.is_ascii_control() || matches!(c, '\n' | '\t');
+        prop_assert!(text.chars().all(is_clean), "{:?}", text);
+        // What is a file of any bytes is read or refused.
+        let read = runtime.block_on(room.call("read_file", r#"{"path":"out"}"#));
+        prop_assert!(matches!(read.outcome, Outcome::Ok | Outcome::Empty | Outcome::Error));
+    }
+}
