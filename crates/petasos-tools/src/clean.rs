@@ -36,9 +36,13 @@ impl Cleaner {
         let mut rest = bytes;
         while let Some((byte, after)) = rest.split_first() {
             if self.state == State::Text {
-                let plain = rest.iter().take_while(|byte| **byte >= b' ' && **byte != 0x7f).count();
+                // Nearly all of nearly all output, taken in one go.
+                let is_plain =
+                    |byte: &&u8| **byte >= b' ' && **byte != 0x7f || matches!(**byte, b'\n' | b'\t');
+                let plain = rest.iter().take_while(is_plain).count();
                 if let Some((run, after)) = rest.split_at_checked(plain).filter(|_| plain > 0) {
                     self.line.extend_from_slice(run);
+                    self.flush_lines(text);
                     self.flush_long(text);
                     rest = after;
                     continue;
@@ -102,6 +106,14 @@ impl Cleaner {
             0x08 => while self.line.pop().is_some_and(|byte| byte & 0xc0 == 0x80) {},
             0x01..=0x1f | 0x7f => {}
         }
+    }
+
+    /// Gives on the lines that are whole.
+    fn flush_lines(&mut self, text: &mut String) {
+        let Some(last) = self.line.iter().rposition(|byte| *byte == b'\n') else { return };
+        let kept = self.line.split_off(last + 1);
+        self.finish(text);
+        self.line = kept;
     }
 
     /// Gives on what is too long to be redrawn, up to the end of a character.

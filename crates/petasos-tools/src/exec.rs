@@ -1,5 +1,7 @@
 //! Running a command of the shell, and ending it with all that it began.
 
+mod tree;
+
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -16,6 +18,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use crate::kept::Kept;
 use crate::output::{Problem, Told};
 use crate::tool::Context;
+use tree::Tree;
 
 /// How long output is waited for after the shell has ended, from what it left in the background.
 const DRAIN: Duration = Duration::from_millis(300);
@@ -96,18 +99,24 @@ enum Output {
 }
 
 /// The processes of a command. Dropping it ends them at once.
-struct Group(Option<Pid>);
+struct Group {
+    pid: Option<Pid>,
+    /// Those that were begun, also if they have made a group of their own.
+    tree: Tree,
+}
 
 impl Group {
-    fn signal(&self, signal: Signal) {
-        if let Some(pid) = self.0 {
+    fn signal(&mut self, signal: Signal) {
+        if let Some(pid) = self.pid {
+            self.tree.grow(pid);
             // There may be none left, which is what is wanted.
             kill_process_group(pid, signal).ok();
         }
+        self.tree.signal(signal);
     }
 
     fn is_there(&self) -> bool {
-        self.0.is_some_and(|pid| test_kill_process_group(pid).is_ok())
+        self.pid.is_some_and(|pid| test_kill_process_group(pid).is_ok()) || self.tree.is_there()
     }
 }
 
@@ -165,7 +174,7 @@ impl Running {
         drop(command);
         let pid = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
         let receiver = Receiver::from_owned_fd(OwnedFd::from(reader)).map_err(not_started)?;
-        let (group, output) = (Group(pid), Output::Open(receiver));
+        let (group, output) = (Group { pid, tree: Tree::default() }, Output::Open(receiver));
         Ok(Self { child, group, output, piece: vec![0; 64 * 1024] })
     }
 

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use grep_matcher::Matcher as _;
+use grep_regex::RegexMatcher;
+
 /// Matches of one result.
 const MOST: usize = 200;
 /// Characters of a line that are shown.
@@ -56,8 +59,11 @@ impl Found {
     }
 
     /// A line that matches.
-    pub(crate) fn line(&mut self, number: u64, line: &[u8]) {
-        let text = cut(line, 0);
+    pub(crate) fn line(&mut self, number: u64, line: &[u8], matcher: &RegexMatcher) {
+        let at = matcher.find(line).ok().flatten().map_or(0, |found| found.start());
+        let before = line.get(..at).unwrap_or_default();
+        let before = String::from_utf8_lossy(before).chars().count();
+        let text = cut(line, before);
         self.counted(|path| format!("{path}:{number}: {text}\n"));
     }
 

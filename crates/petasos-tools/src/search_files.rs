@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use globset::{GlobBuilder, GlobMatcher};
+use grep_matcher::Matcher as _;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch};
 use petasos_core::claims::{Access, Claims};
@@ -157,12 +158,7 @@ impl Search {
 
     fn path(&mut self, path: &str) {
         self.files += 1;
-        let mut is_match = false;
-        let sink = grep_searcher::sinks::Bytes(|_, _| {
-            is_match = true;
-            Ok(false)
-        });
-        if self.searcher.search_slice(&self.matcher, path.as_bytes(), sink).is_ok() && is_match {
+        if self.matcher.is_match(path.as_bytes()).unwrap_or(false) {
             self.found.name(path);
         }
     }
@@ -170,7 +166,7 @@ impl Search {
     fn file(&mut self, file: &File, path: &str) {
         self.files += 1;
         self.found.begin(path);
-        let mut lines = Lines { found: &mut self.found, is_binary: false };
+        let mut lines = Lines { matcher: &self.matcher, found: &mut self.found, is_binary: false };
         let searched = self.searcher.search_file(&self.matcher, file, &mut lines);
         if lines.is_binary {
             self.binary += 1;
@@ -201,6 +197,7 @@ impl Search {
 
 /// Takes the lines of one file.
 struct Lines<'a> {
+    matcher: &'a RegexMatcher,
     found: &'a mut Found,
     is_binary: bool,
 }
@@ -209,7 +206,7 @@ impl Sink for Lines<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, line: &SinkMatch<'_>) -> Result<bool, io::Error> {
-        self.found.line(line.line_number().unwrap_or(0), line.bytes());
+        self.found.line(line.line_number().unwrap_or(0), line.bytes(), self.matcher);
         Ok(!self.found.is_full())
     }
 
@@ -234,15 +231,16 @@ impl Sink for Lines<'_> {
     }
 }
 
+/// The pattern is read once more, as it was given: the library tells of one that it has put in parentheses.
 fn bad_pattern(pattern: &str, error: &str) -> Problem {
-    // The library draws the place as a caret below the pattern, which it moves in by four.
-    let caret = error.lines().find(|line| line.trim() == "^" || line.trim().chars().all(|c| c == '^'));
-    let at =
-        caret.filter(|line| !line.is_empty()).and_then(|line| line.find('^')).map(|at| at.saturating_sub(3));
-    let reason = error.lines().last().unwrap_or_default().trim_start_matches("error: ");
-    let cause = match at {
-        Some(at) => format!("{pattern:?} at character {at}: {reason}"),
-        None => format!("{pattern:?}: {reason}"),
+    let cause = match regex_syntax::parse(pattern) {
+        Err(regex_syntax::Error::Parse(error)) => {
+            format!("{pattern:?} at character {}: {}", error.span().start.column, error.kind())
+        }
+        Err(regex_syntax::Error::Translate(error)) => {
+            format!("{pattern:?} at character {}: {}", error.span().start.column, error.kind())
+        }
+        Ok(_) | Err(_) => format!("{pattern:?}: {error}"),
     };
     let hint = "put a backslash before ( ) [ ] { } . * + ? | ^ $ \\ that are meant as they stand";
     Problem::new("the pattern is no regular expression", cause, hint)

@@ -56,6 +56,28 @@ async fn case_f02_nothing_of_a_stopped_group_is_alive_and_its_output_is_kept() {
     }
 }
 
+/// `timeout` makes a group of its own; it is below the shell all the same.
+#[tokio::test]
+async fn case_f02_a_child_in_a_group_of_its_own_is_stopped_too() {
+    let room = Room::new();
+    room.sh("mkfifo ready");
+    let script = "timeout 60 sh -c 'echo $$ > ready; sleep 60; true'; true";
+    let proposal = room.propose("run_command", &command(script)).unwrap();
+    let (raise, context) = room.context();
+    let ready = room.path("ready");
+    let told = tokio::task::spawn_blocking(move || std::fs::read_to_string(ready).unwrap());
+    let call = crate::say::approved(proposal);
+    let run = room.tool("run_command").run(&call, context);
+    let stop = async {
+        let pid = told.await.unwrap();
+        raise.send(true).unwrap();
+        pid
+    };
+    let (output, pid) = tokio::join!(run, stop);
+    assert_eq!(output.outcome, Outcome::CutShort);
+    crate::say::until(|| !is_alive(pid.trim()));
+}
+
 /// False also for one that has ended and that nobody has waited for.
 fn is_alive(pid: &str) -> bool {
     let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };

@@ -94,6 +94,8 @@ async fn t02_sums_that_cannot_be_done_say_why() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     /// Whatever is asked, there is an answer.
     #[test]
     fn t02_no_expression_ends_the_program(expression in "[-0-9.()+*/%^, esqrtminxpround×（１]{0,40}|\\PC{0,40}") {

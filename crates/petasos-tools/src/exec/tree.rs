@@ -1,0 +1,77 @@
+//! The processes that a command has begun, as the system tells it.
+//!
+//! A process group is left by whoever makes one of its own, as `timeout` does; the parent of each process says
+//! where it came from as long as that parent lives. Where there is no `/proc` the group is all that is known.
+
+use std::fs;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// A process, told apart from a later one with its number by when it began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Process {
+    pid: i32,
+    parent: i32,
+    began: u64,
+}
+
+/// Processes below one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tree(Vec<Process>);
+
+impl Tree {
+    /// Adds those that are below a process now.
+    pub(super) fn grow(&mut self, root: Pid) {
+        let all: Vec<Process> = every_process();
+        let mut above = vec![root.as_raw_nonzero().get()];
+        above.extend(self.0.iter().map(|process| process.pid));
+        while let Some(parent) = above.pop() {
+            for process in all.iter().filter(|process| process.parent == parent) {
+                if !self.0.contains(process) {
+                    self.0.push(*process);
+                    above.push(process.pid);
+                }
+            }
+        }
+    }
+
+    /// True if one of them has not ended.
+    pub(super) fn is_there(&self) -> bool {
+        self.0.iter().any(Process::is_there)
+    }
+
+    /// Sends them a signal.
+    pub(super) fn signal(&self, signal: Signal) {
+        for process in self.0.iter().filter(|process| process.is_there()) {
+            if let Some(pid) = Pid::from_raw(process.pid) {
+                // It may have ended since, which is what is wanted.
+                kill_process(pid, signal).ok();
+            }
+        }
+    }
+}
+
+impl Process {
+    fn is_there(&self) -> bool {
+        read(self.pid).is_some_and(|now| now.began == self.began)
+    }
+}
+
+fn every_process() -> Vec<Process> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter_map(read).collect()
+}
+
+/// None for one that has ended, also if nobody has waited for it.
+fn read(pid: i32) -> Option<Process> {
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat).into_owned();
+    // The name stands in parentheses and may hold any.
+    let mut fields = stat.rsplit_once(") ")?.1.split(' ');
+    if fields.next()?.starts_with(['Z', 'X']) {
+        return None;
+    }
+    let parent = fields.next()?.parse().ok()?;
+    Some(Process { pid, parent, began: fields.nth(17)?.parse().ok()? })
+}
