@@ -35,7 +35,7 @@ pub(crate) fn apply(content: Vec<u8>, edits: &[Edit]) -> Result<Edited, Problem>
 }
 
 fn one(edited: &mut Edited, edit: &Edit, which: &str) -> Result<(), Problem> {
-    let old = short_ends(edit.old.as_bytes()).text;
+    let old = edit.old.replace("\r\n", "\n");
     if old.is_empty() {
         let hint = "give the text to replace; to write the whole file use write_file";
         return Err(Problem::new("old is empty", format!("{which} names no text"), hint));
@@ -93,20 +93,14 @@ fn short_ends(original: &[u8]) -> ShortEnds {
     short
 }
 
-/// Places of a piece that do not overlap.
-fn find(text: &[u8], piece: &[u8]) -> Vec<usize> {
+/// Places of a piece that do not overlap. Text is searched between the bytes that are none: a piece that is text
+/// cannot reach over them.
+fn find(text: &[u8], piece: &str) -> Vec<usize> {
     let mut places = Vec::new();
     let mut from = 0;
-    let Some((first, others)) = piece.split_first() else { return places };
-    while let Some(rest) = text.get(from..) {
-        let Some(skipped) = rest.iter().position(|byte| byte == first) else { break };
-        let start = from + skipped;
-        if text.get(start + 1..).is_some_and(|after| after.starts_with(others)) {
-            places.push(start);
-            from = start + piece.len();
-        } else {
-            from = start + 1;
-        }
+    for chunk in text.utf8_chunks() {
+        places.extend(chunk.valid().match_indices(piece).map(|(place, _)| from + place));
+        from += chunk.valid().len() + chunk.invalid().len();
     }
     places
 }
@@ -150,9 +144,8 @@ fn ambiguous(text: &[u8], found: &[usize], many: usize, which: &str) -> Problem 
     Problem::new("not unique", cause, "give more of the text around it, or all: true; nothing was changed")
 }
 
-fn not_found(text: &[u8], old: &[u8], which: &str) -> Problem {
-    let (text, old) = (String::from_utf8_lossy(text), String::from_utf8_lossy(old));
-    let cause = match nearest_lines(&text, &old) {
+fn not_found(text: &[u8], old: &str, which: &str) -> Problem {
+    let cause = match nearest_lines(&String::from_utf8_lossy(text), old) {
         Some((line, near)) => {
             format!("the old text of {which} is not there; the nearest is at line {line}: {near}")
         }
@@ -177,7 +170,7 @@ fn nearest_lines(text: &str, old: &str) -> Option<(usize, String)> {
     let first = at.saturating_sub(blank_before);
     let count = old.lines().count().min(10);
     let near: Vec<&str> = text.lines().skip(first).take(count).collect();
-    Some((first + 1, near.join("\n").chars().take(1_000).collect()))
+    Some((first + 1, near.join("\n").chars().take(500).collect()))
 }
 
 /// Pairs of letters that stand beside each other, without white space; sorted.

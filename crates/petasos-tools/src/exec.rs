@@ -3,6 +3,7 @@
 mod tree;
 
 use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, Command};
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::kept::Kept;
 use crate::output::{Problem, Told};
@@ -46,6 +47,8 @@ pub(crate) struct Run {
     pub(crate) command: String,
     /// Where it begins.
     pub(crate) folder: Dir,
+    /// The path of that folder, for systems on which a descriptor has none.
+    pub(crate) path: PathBuf,
     /// How long it may take.
     pub(crate) limit: Duration,
     /// How many bytes it may say.
@@ -115,6 +118,12 @@ impl Group {
         self.tree.signal(signal);
     }
 
+    /// All has ended: the number may be another's soon.
+    fn forget(&mut self) {
+        self.pid = None;
+        self.tree = Tree::default();
+    }
+
     fn is_there(&self) -> bool {
         self.pid.is_some_and(|pid| test_kill_process_group(pid).is_ok()) || self.tree.is_there()
     }
@@ -151,6 +160,9 @@ impl Running {
             Problem::new("the command did not start", error.to_string(), hint)
         };
         let (reader, writer) = std::io::pipe().map_err(not_started)?;
+        // Entered by its descriptor where that can be: what is put in the place of its name changes nothing.
+        let by_descriptor = || PathBuf::from(format!("/proc/self/fd/{}", run.folder.as_raw_fd()));
+        let place = if cfg!(target_os = "linux") { by_descriptor() } else { run.path.clone() };
         let mut command = Command::new("sh");
         let passed = std::env::vars_os().filter(|(name, _)| {
             let name = name.to_string_lossy();
@@ -159,8 +171,7 @@ impl Running {
         command
             .arg("-c")
             .arg(&run.command)
-            // Entered by its descriptor: what is put in the place of its name meanwhile changes nothing.
-            .current_dir(format!("/proc/self/fd/{}", run.folder.as_raw_fd()))
+            .current_dir(place)
             .env_clear()
             .envs(passed)
             .envs(SET)
@@ -200,8 +211,9 @@ impl Running {
     async fn end_all(&mut self, end: End, kept: &mut Kept, context: &Context) -> Left {
         let mut left = Left::Nothing;
         if matches!(end, End::Exited(_)) {
-            timeout(DRAIN, self.drain(kept, context)).await.ok();
+            self.drain(Instant::now() + DRAIN, kept, context).await;
             if !self.group.is_there() {
+                self.group.forget();
                 return left;
             }
             left = Left::Background;
@@ -209,28 +221,27 @@ impl Running {
         self.group.signal(Signal::TERM);
         let until = Instant::now() + GRACE;
         while self.group.is_there() && Instant::now() < until {
-            timeout(LOOK, self.drain_or_wait(kept, context)).await.ok();
-        }
-        self.group.signal(Signal::KILL);
-        // Killed, so this ends; a process that the kernel cannot end is not waited for.
-        timeout(GRACE, self.child.wait()).await.ok();
-        timeout(DRAIN, self.drain(kept, context)).await.ok();
-        left
-    }
-
-    async fn drain(&mut self, kept: &mut Kept, context: &Context) {
-        while !self.output.has_ended() {
-            let piece = self.output.read(&mut self.piece).await;
-            kept.push(piece, context).await;
-        }
-    }
-
-    async fn drain_or_wait(&mut self, kept: &mut Kept, context: &Context) {
-        loop {
             tokio::select! {
                 piece = self.output.read(&mut self.piece) => kept.push(piece, context).await,
                 // Waited for, so that it does not count as there when it has ended.
                 _ = self.child.wait(), if self.child.id().is_some() => {}
+                () = sleep(LOOK) => {}
+            }
+        }
+        self.group.signal(Signal::KILL);
+        // Killed, so this ends; a process that the kernel cannot end is not waited for.
+        timeout(GRACE, self.child.wait()).await.ok();
+        self.drain(Instant::now() + DRAIN, kept, context).await;
+        self.group.forget();
+        left
+    }
+
+    /// Reads up to the end of the output, or for so long. What was read is always taken in whole.
+    async fn drain(&mut self, until: Instant, kept: &mut Kept, context: &Context) {
+        while !self.output.has_ended() {
+            tokio::select! {
+                piece = self.output.read(&mut self.piece) => kept.push(piece, context).await,
+                () = sleep_until(until) => return,
             }
         }
     }

@@ -24,9 +24,10 @@ impl Problem {
 
     /// The JSON text of it.
     pub(crate) fn json(&self) -> String {
-        // Each part alone is short, but for names and patterns that the model made long.
-        let short = |text: &Text| Bounded::new(text, Cap(4_000), "shortened").text().clone();
-        let (error, cause, hint) = (short(&self.error), short(&self.cause), short(&self.hint));
+        // Each part alone is short, but for names and patterns that the model made long. Together they fit the
+        // smallest cap, since an error that is cut is no JSON any more.
+        let short = |text: &Text, cap| Bounded::new(text, Cap(cap), "shortened").text().clone();
+        let (error, cause, hint) = (short(&self.error, 100), short(&self.cause, 800), short(&self.hint, 400));
         Trouble { error: &error, cause: &cause, hint: &hint }.json()
     }
 

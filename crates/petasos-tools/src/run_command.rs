@@ -56,11 +56,11 @@ impl TypedTool for RunCommand {
         let (workspace, cwd) = (Arc::clone(&self.workspace), arguments.cwd);
         let folder = blocking(move || {
             let location = workspace.find(cwd.as_deref().unwrap_or("."))?;
-            workspace.folder(&location)
+            Ok((workspace.folder(&location)?, workspace.root().join(location.path())))
         });
-        let folder = folder.await?;
+        let (folder, path) = folder.await?;
         let limit = Duration::from_secs(arguments.timeout_s.unwrap_or(USUAL).clamp(1, MOST));
-        let run = Run { command: arguments.command, folder, limit, most_output: self.most_output };
+        let run = Run { command: arguments.command, folder, path, limit, most_output: self.most_output };
         exec(run, context).await
     }
 }

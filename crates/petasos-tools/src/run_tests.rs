@@ -43,6 +43,7 @@ impl TypedTool for RunTests {
     async fn work(&self, _: Arguments, context: &Context) -> Result<Told, Problem> {
         let folder = self.workspace.folder(&self.workspace.find(".")?)?;
         let (command, limit) = (self.command.clone(), Duration::from_secs(LIMIT));
-        exec(Run { command, folder, limit, most_output: self.most_output }, context).await
+        let path = self.workspace.root().to_owned();
+        exec(Run { command, folder, path, limit, most_output: self.most_output }, context).await
     }
 }

@@ -18,6 +18,21 @@ async fn case_f01_a_background_child_does_not_keep_the_call() {
     room.check("run_command", &command("sleep 30 & echo done"), Outcome::Ok, text).await;
 }
 
+/// One that never is silent does not keep the call either, and no piece of its output is torn.
+#[tokio::test]
+async fn case_f01_a_background_child_that_writes_on_does_not_keep_the_call() {
+    let room = Room::new();
+    let output = room.call("run_command", &command("yes & echo done")).await;
+    assert_eq!(output.outcome, Outcome::Ok);
+    let text = output.for_model.text();
+    let begins = "exit code 0\n[what it left running in the background was stopped]\n";
+    assert!(text.starts_with(begins), "{text}");
+    if let Some(blob) = output.blob {
+        assert_eq!(room.blobs.only().len() as u64, blob.bytes);
+        assert_eq!(output.bytes, blob.bytes);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn case_f02_a_group_that_ignores_term_is_over_after_its_time() {
     let room = Room::new();
