@@ -10,7 +10,7 @@ use std::time::Duration;
 use cap_std::fs::Dir;
 use petasos_core::text::Text;
 use petasos_core::tool::{Fact, Outcome};
-use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, Command};
@@ -19,7 +19,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use crate::kept::Kept;
 use crate::output::{Problem, Told};
 use crate::tool::Context;
-use tree::Tree;
+use tree::{Tree, is_group_there};
 
 /// How long output is waited for after the shell has ended, from what it left in the background.
 const DRAIN: Duration = Duration::from_millis(300);
@@ -125,7 +125,7 @@ impl Group {
     }
 
     fn is_there(&self) -> bool {
-        self.pid.is_some_and(|pid| test_kill_process_group(pid).is_ok()) || self.tree.is_there()
+        self.pid.is_some_and(is_group_there) || self.tree.is_there()
     }
 }
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::output::{Problem, Shown, Told, blocking};
 use crate::page::{Page, Point, Size};
-use crate::tool::{Blobs, Context};
+use crate::tool::Context;
 use crate::typed::{TypedTool, reads};
 use crate::workspace::Workspace;
 
@@ -114,7 +114,7 @@ impl TypedTool for ReadFile {
         let lines = arguments.lines.unwrap_or(u64::MAX).max(1);
         let page = Page::new(arguments.from.0, lines, room);
         if let Some(name) = arguments.path.strip_prefix("blob:") {
-            let page = read_blob(&*context.blobs, name, page).await?;
+            let page = read_blob(context, name, page).await?;
             return told(&arguments.path, page);
         }
         let (workspace, stop) = (Arc::clone(&self.workspace), context.stop.clone());
@@ -147,11 +147,11 @@ impl TypedTool for ReadFile {
     }
 }
 
-async fn read_blob(blobs: &dyn Blobs, name: &str, mut page: Page) -> Result<Page, Problem> {
+async fn read_blob(context: &Context, name: &str, mut page: Page) -> Result<Page, Problem> {
     let mut at = 0_u64;
     loop {
         let range = at..at.saturating_add(PIECE * 4);
-        let read = blobs.read(name, range).await;
+        let read = context.blobs.read(name, range).await;
         let (bytes, size) = read.map_err(|error| unread(&format!("blob:{name}"), &error.to_string()))?;
         page.whole(Size::Bytes(size));
         at = at.saturating_add(bytes.len() as u64);
@@ -160,7 +160,7 @@ async fn read_blob(blobs: &dyn Blobs, name: &str, mut page: Page) -> Result<Page
             page.end();
             return Ok(page);
         }
-        if page.counted() > COUNTED {
+        if page.counted() > COUNTED || context.stop.is_raised() {
             return Ok(page);
         }
     }

@@ -5,13 +5,14 @@
 
 use std::fs;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process_group};
 
 /// A process, told apart from a later one with its number by when it began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Process {
     pid: i32,
     parent: i32,
+    group: i32,
     began: u64,
 }
 
@@ -57,6 +58,16 @@ impl Process {
     }
 }
 
+/// True if a process of the group has not ended. The system counts those too that have ended and that nobody
+/// has waited for, of which some containers are full.
+pub(super) fn is_group_there(group: Pid) -> bool {
+    if test_kill_process_group(group).is_err() {
+        return false;
+    }
+    let all = every_process();
+    all.is_empty() || all.iter().any(|process| process.group == group.as_raw_nonzero().get())
+}
+
 fn every_process() -> Vec<Process> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -73,5 +84,6 @@ fn read(pid: i32) -> Option<Process> {
         return None;
     }
     let parent = fields.next()?.parse().ok()?;
-    Some(Process { pid, parent, began: fields.nth(17)?.parse().ok()? })
+    let group = fields.next()?.parse().ok()?;
+    Some(Process { pid, parent, group, began: fields.nth(16)?.parse().ok()? })
 }

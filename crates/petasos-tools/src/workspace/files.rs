@@ -107,6 +107,7 @@ impl Workspace {
         };
         if let Some(there) = &before {
             regular(location, there)?;
+            writable(location, there)?;
         }
         let unfinished = unfinished_name();
         let written = write_synced(&folder, &unfinished, bytes, before.as_ref())
@@ -195,6 +196,15 @@ fn regular(location: &Location, metadata: &Metadata) -> Result<(), Problem> {
     let kind = kind_of(metadata.file_type());
     let cause = format!("{shown} is a {kind}, not a regular file");
     Err(Problem::new("not a regular file", cause, "only regular files can be read and written"))
+}
+
+/// A rename would get past it, and the one who took the right to write away meant something by it.
+fn writable(location: &Location, metadata: &Metadata) -> Result<(), Problem> {
+    if metadata.permissions().mode() & 0o222 != 0 {
+        return Ok(());
+    }
+    let cause = format!("{} may be written by nobody", location.shown());
+    Err(Problem::new("read only", cause, "leave it as it is, or ask the person to allow it"))
 }
 
 fn unfinished_name() -> OsString {

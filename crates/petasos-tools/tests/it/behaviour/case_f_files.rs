@@ -97,6 +97,15 @@ async fn case_f16_mode_and_links_stay() {
 }
 
 #[tokio::test]
+async fn t03_a_file_that_nobody_may_write_is_not_replaced() {
+    let room = Room::holding("a.txt", "old");
+    room.sh("chmod 444 a.txt");
+    room.refused("write_file", &arguments(&[("path", "a.txt"), ("content", "new")]), "read only").await;
+    room.refused("edit_file", &edit("a.txt", "old", "new"), "may be written by nobody").await;
+    assert_eq!(room.get("a.txt"), b"old");
+}
+
+#[tokio::test]
 async fn case_e07_one_very_long_line_is_read_in_pages_that_go_forward() {
     let room = Room::new();
     room.sh(r#"python3 -c 'print("{\"payload\":\"" + "a"*5000000 + "\"}", end="")' > big.json"#);

@@ -18,7 +18,7 @@ fn naive_write(root: &Path, path: &Path) {
 }
 
 #[test]
-fn t03_a_swapped_parent_beats_a_naive_writer_and_never_ours() {
+fn case_f20_t03_a_swapped_parent_beats_a_naive_writer_and_never_ours() {
     let room = Room::new();
     room.sh("mkdir ../out d; echo inside > d/passwd; echo TOPSECRET > ../out/passwd; ln -s ../out link");
     let root = room.path("").canonicalize().unwrap();
