@@ -49,7 +49,7 @@ struct Shared {
 /// Where a call stands.
 enum Calling {
     Sending { shared: Arc<Shared>, body: Bytes, refusal: Option<Failure> },
-    Reading(Box<Reading>),
+    Reading(Arc<Shared>, Box<Reading>),
     Ended,
 }
 
@@ -90,12 +90,16 @@ async fn advance(mut calling: Calling) -> Option<(ReplyEvent, Calling)> {
                 return Some((ReplyEvent::Failed(failure), Calling::Ended));
             }
             Calling::Sending { shared, body, refusal: None } => match shared.post(body).await {
-                Ok(reading) => Calling::Reading(Box::new(reading)),
+                Ok(reading) => Calling::Reading(shared, Box::new(reading)),
                 Err(failure) => return Some((ReplyEvent::Failed(failure), Calling::Ended)),
             },
-            Calling::Reading(mut reading) => match reading.next().await {
-                delta @ ReplyEvent::Delta(_) => return Some((delta, Calling::Reading(reading))),
-                end @ (ReplyEvent::Done(_) | ReplyEvent::Failed(_)) => return Some((end, Calling::Ended)),
+            Calling::Reading(shared, mut reading) => match reading.next().await {
+                delta @ ReplyEvent::Delta(_) => return Some((delta, Calling::Reading(shared, reading))),
+                end @ ReplyEvent::Done(_) => return Some((end, Calling::Ended)),
+                ReplyEvent::Failed(failure) => {
+                    let message = shared.without_key(&failure.message).into();
+                    return Some((ReplyEvent::Failed(Failure { message, ..failure }), Calling::Ended));
+                }
             },
             Calling::Ended => return None,
         };
@@ -176,7 +180,7 @@ impl Shared {
         let location = text(&headers, LOCATION.as_str()).filter(|_| response.status().is_redirection());
         if let Some(location) = location {
             // A key never follows to another place, so nothing does.
-            let place: String = location.chars().take(200).collect();
+            let place: String = self.without_key(location).chars().take(200).collect();
             let message = format!(
                 "{status} from {}: it sends requests on to {place}; is that the base URL?",
                 self.host
@@ -193,10 +197,15 @@ impl Shared {
             host: &self.host,
             status,
             media: text(&headers, CONTENT_TYPE.as_str()).unwrap_or_default(),
-            body: &String::from_utf8_lossy(&body),
+            body: &self.without_key(&String::from_utf8_lossy(&body)),
             retry_after: wait_asked(&wait, SystemTime::now()),
         });
         self.with_hint(failure)
+    }
+
+    /// What a server says, without the key that it may say back.
+    fn without_key(&self, text: &str) -> String {
+        self.endpoint.key.as_ref().map_or_else(|| text.to_owned(), |key| key.hidden_in(text))
     }
 
     /// Adds what the endpoint itself tells about a failure.
