@@ -65,7 +65,11 @@ fn misused(arguments: &[OsString], error: &clap::Error) -> ExitCode {
     let wants_json = arguments.iter().any(|argument| argument == "--json");
     let text = error.to_string();
     let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-    let result = RunResult::not_started(NotStarted::Usage, message, "see petasos --help".to_owned());
+    let mut tips = text.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
+    let hint = tips
+        .next()
+        .map_or_else(|| "see petasos --help".to_owned(), |tip| format!("{tip}; see petasos --help"));
+    let result = RunResult::not_started(NotStarted::Usage, message, hint);
     match wants_json {
         true => Printer::json().result(&result),
         false => print::talk(text.trim_end()),
