@@ -50,25 +50,15 @@ impl fmt::Display for Chosen {
 /// Chooses a model.
 pub(crate) async fn choose(settings: &Settings, environment: &Environment) -> Result<Chosen, ConfigError> {
     let endpoints = Endpoints::new(settings, environment);
-    let mut fallback = Vec::new();
-    for named in &settings.fallback {
-        let Some(model) = &named.name else {
-            return Err(setting("a model of `fallback` has no `name`; give it one"));
-        };
-        let Some(provider) = provider_of(named) else {
-            return Err(setting(&format!(
-                "the fallback {model} has neither `provider` nor `base_url`; give it one"
-            )));
-        };
-        fallback.push(endpoints.target(&provider, model, named.api_mode)?);
-    }
+    let fallback = fallbacks(&endpoints)?;
     let named = with_key_in_environment(&settings.model, environment);
-    let Some(provider) = provider_of(&named) else {
-        let (target, how) = match &named.name {
-            Some(name) => (find(&endpoints, environment, Some(name)).await?, How::Found),
-            None => (find(&endpoints, environment, None).await?, How::Found),
-        };
-        return Ok(Chosen { target, fallback, how });
+    let Some(provider) = named.place().map(str::to_owned) else {
+        // A model that is named is not to be another one that happens to run here.
+        if !named.is_empty() {
+            return Err(nowhere(&named));
+        }
+        let target = find(&endpoints, environment).await?;
+        return Ok(Chosen { target, fallback, how: How::Found });
     };
     if let Some(model) = &named.name {
         let target = endpoints.target(&provider, model, named.api_mode)?;
@@ -81,6 +71,43 @@ pub(crate) async fn choose(settings: &Settings, environment: &Environment) -> Re
         return Err(setting(&format!("{provider} lists no models; name one with --model NAME")));
     };
     Ok(Chosen { target: Target { model: first, ..any }, fallback, how: How::Listed })
+}
+
+/// The fallbacks; what is wrong with any of them is told at once.
+fn fallbacks(endpoints: &Endpoints) -> Result<Vec<Target>, ConfigError> {
+    let target = |named: &ModelNamed| {
+        let Some(model) = &named.name else {
+            return Err("it has no `name`; give it one".to_owned());
+        };
+        let Some(provider) = named.place() else {
+            return Err(format!("{model} has neither `provider` nor `base_url`; give it one"));
+        };
+        endpoints.target(provider, model, named.api_mode).map_err(|error| error.to_string())
+    };
+    let (mut targets, mut wrong) = (Vec::new(), Vec::new());
+    for (number, named) in (1..).zip(&endpoints.settings.fallback) {
+        match target(named) {
+            Ok(target) => targets.push(target),
+            Err(why) => wrong.push(format!("fallback {number}: {why}")),
+        }
+    }
+    if wrong.is_empty() { Ok(targets) } else { Err(ConfigError::Setting(wrong.join("\n"))) }
+}
+
+fn nowhere(named: &ModelNamed) -> ConfigError {
+    let what = match &named.name {
+        Some(name) => format!("the model {name} is named, but not where it is served"),
+        None => "something is said of the model, but not where it is served".to_owned(),
+    };
+    setting(&format!(
+        "{what}; add --base-url URL, export the key of a provider, or put `provider` under `model` in the \
+         config.yaml of the home folder: one of {}",
+        known()
+    ))
+}
+
+fn known() -> String {
+    catalog().iter().map(|row| row.name).collect::<Vec<_>>().join(", ")
 }
 
 fn cannot_list(provider: &str, failure: &Failure) -> ConfigError {
@@ -97,7 +124,7 @@ fn setting(what: &str) -> ConfigError {
 /// A key in the environment counts as a choice of its provider, where nothing else chooses one.
 fn with_key_in_environment(named: &ModelNamed, environment: &Environment) -> ModelNamed {
     let mut named = named.clone();
-    if provider_of(&named).is_none() {
+    if named.place().is_none() {
         let holds_key = |row: &&Row| key_variables(row).iter().any(|key| environment.get(key).is_some());
         let mut spoken = catalog().iter().filter(|row| row.spoken_wire().is_some());
         named.provider = spoken.find(holds_key).map(|row| row.name.to_owned());
@@ -109,6 +136,34 @@ fn row(name: &str) -> Option<&'static Row> {
     catalog().iter().find(|row| row.name == name)
 }
 
+/// The row of a base URL.
+fn row_at(base_url: &str) -> Option<&'static Row> {
+    let wanted = base_url.trim_end_matches('/');
+    catalog().iter().find(|row| row.base_url().trim_end_matches('/') == wanted)
+}
+
+/// True if a query has something by a name that keys go by.
+fn holds_key(base_url: &str) -> bool {
+    let query = base_url.split_once('?').map_or("", |(_, query)| query).to_ascii_lowercase();
+    let mut names = query.split(['&', ';']).map(|pair| pair.split('=').next().unwrap_or_default());
+    names
+        .any(|name| ["key", "token", "secret", "sig", "auth", "passw"].iter().any(|word| name.contains(word)))
+}
+
+/// A variable that is not set. What does not look like one may be the key itself, put in the wrong place.
+fn not_set(variable: &str) -> String {
+    let is_usual = |letter: char| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_';
+    if variable.starts_with(|letter: char| letter.is_ascii_uppercase()) && variable.chars().all(is_usual) {
+        return format!(
+            "the variable {variable}, which is to hold the key, is not set; export {variable}=…, or write it into \
+             .env in the home folder"
+        );
+    }
+    "the variable that is to hold the key is not set, and its name is not shown, for it may be the key; put the \
+     key into a variable such as MY_API_KEY, and name that variable"
+        .to_owned()
+}
+
 fn key_variables(row: &Row) -> &'static [&'static str] {
     match row.place {
         Place::Hosted { key_variables, .. } => key_variables,
@@ -116,27 +171,15 @@ fn key_variables(row: &Row) -> &'static [&'static str] {
     }
 }
 
-fn provider_of(named: &ModelNamed) -> Option<String> {
-    named.base_url.clone().or_else(|| named.provider.clone())
-}
-
 /// Asks the servers that may run on this machine; each gets 300 ms, all at once.
-async fn find(
-    endpoints: &Endpoints,
-    environment: &Environment,
-    name: Option<&str>,
-) -> Result<Target, ConfigError> {
+async fn find(endpoints: &Endpoints, environment: &Environment) -> Result<Target, ConfigError> {
     if environment.get("PETASOS_NO_PROBE").is_none() {
         let local = catalog().iter().filter(|row| matches!(row.place, Place::Local { .. }));
         let probes = local.map(|row| async move {
             let target = endpoints.target(row.name, "", None).ok()?;
             let models = endpoints.serving(&target).ok()?;
             let models = tokio::time::timeout(PROBE, models.models()).await.ok()?.ok()?;
-            let model = match name {
-                Some(name) => models.into_iter().find(|model| &**model == name)?,
-                None => models.into_iter().next()?,
-            };
-            Some(Target { model, ..target })
+            Some(Target { model: models.into_iter().next()?, ..target })
         });
         let found = futures_util::future::join_all(probes).await;
         if let Some(target) = found.into_iter().flatten().next() {
@@ -178,7 +221,10 @@ impl Endpoints {
 
     /// A target at a provider: a row of the catalog by name, or a base URL.
     fn target(&self, provider: &str, model: &str, api_mode: Option<Wire>) -> Result<Target, ConfigError> {
-        let wire = api_mode.or(row(provider).and_then(Row::spoken_wire)).unwrap_or(Wire::Chat);
+        let row = row(provider).or_else(|| row_at(provider));
+        // A provider of which no wire is spoken is told so, not asked in words that it does not know.
+        let own = row.and_then(|row| row.spoken_wire().or_else(|| row.wires.first().copied()));
+        let wire = api_mode.or(own).unwrap_or(Wire::Chat);
         let target =
             Target { provider: provider.into(), model: model.into(), wire, tool_mode: ToolMode::Native };
         self.endpoint(&target).map_err(ConfigError::Setting)?;
@@ -189,14 +235,20 @@ impl Endpoints {
         let provider = &*target.provider;
         let base_url = match row(provider) {
             Some(row) => row.base_url(),
-            None if provider.contains("://") => provider.to_owned(),
+            // What cannot be an address is told by the provider's own check; a bare word may be a name.
+            None if provider.contains([':', '/', '.']) => provider.to_owned(),
             None => {
-                let known = catalog().iter().map(|row| row.name).collect::<Vec<_>>().join(", ");
+                let known = known();
                 return Err(format!(
                     "there is no provider {provider:?}; name one of {known}, or an address with --base-url URL"
                 ));
             }
         };
+        if holds_key(&base_url) {
+            let why = "the query of the base URL seems to hold a key, and an address is shown and kept; \
+                       put the key into a variable and name that with --api-key-env";
+            return Err(why.to_owned());
+        }
         let endpoint = Endpoint::new(provider, &base_url, target.wire).map_err(|error| error.to_string())?;
         let timeouts = self.timeouts();
         let endpoint = endpoint.with_timeouts(timeouts);
@@ -209,19 +261,16 @@ impl Endpoints {
     /// The key of a provider: from the variable that is named with it, else from those of its row in the
     /// catalog. A base URL that the catalog does not know gets a key only if its variable is named.
     fn key(&self, provider: &str, base_url: &str) -> Result<Option<Secret>, String> {
-        let all = || std::iter::once(&self.settings.model).chain(&self.settings.fallback);
-        let named = all().filter(|named| provider_of(named).is_none_or(|own| own == provider));
-        if let Some(variable) = named.filter_map(|named| named.api_key_env.as_deref()).next() {
+        let own = with_key_in_environment(&self.settings.model, &self.environment);
+        let mut all = std::iter::once(&own).chain(&self.settings.fallback);
+        let named = all.find(|named| named.place() == Some(provider) && named.api_key_env.is_some());
+        if let Some(variable) = named.and_then(|named| named.api_key_env.as_deref()) {
             return match self.environment.get(variable) {
                 Some(key) => Ok(Some(Secret::new(key))),
-                None => Err(format!(
-                    "the variable {variable}, which is to hold the key, is not set; export {variable}=…, or write \
-                     it into .env in the home folder"
-                )),
+                None => Err(not_set(variable)),
             };
         }
-        let at = |row: &&Row| row.base_url().trim_end_matches('/') == base_url.trim_end_matches('/');
-        let row = row(provider).or_else(|| catalog().iter().find(at));
+        let row = row(provider).or_else(|| row_at(base_url));
         let keys = row.map(key_variables).unwrap_or_default();
         Ok(keys.iter().find_map(|key| self.environment.get(key)).map(Secret::new))
     }

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use petasos_core::approval::{Action, Policy, Rule};
-use petasos_core::entry::{Body, Entry};
+use petasos_core::entry::{Body, Entry, TurnStart};
 use petasos_core::id::{Digest, SessionId};
+use petasos_core::request::Target;
 use petasos_core::session::Terms;
 use petasos_core::time::Permille;
 use petasos_core::turn::{Mode, OnAsk};
@@ -16,7 +17,7 @@ use tokio::task::spawn_blocking;
 
 use crate::agent::{Agent, Parts};
 use crate::clock::SystemClock;
-use crate::config::{ConfigError, Environment, Flags, Places, Settings};
+use crate::config::{ConfigError, Environment, Flags, ModelNamed, Places, Settings};
 use crate::models::{Chosen, Endpoints};
 use crate::requests::Sizes;
 
@@ -67,6 +68,43 @@ impl Setup {
         let places = Places::find(&self.environment, Some(workspace))?;
         let settings = Settings::resolve(&places, &self.environment, &self.flags)?;
         Ok(Self { places, settings, ..self.clone() })
+    }
+
+    /// The same for a session that goes on, and whom it asked last, if it came to that: what the command line leaves
+    /// open of the model is the session's own. Without this a key that is named for it alone would belong to no
+    /// place, or to another one.
+    ///
+    /// # Errors
+    /// What the store says of its log.
+    pub async fn for_session(mut self, session: &SessionId) -> Result<(Self, Option<Target>), StoreError> {
+        let (store, id) = (self.store(), session.clone());
+        let contents = match spawn_blocking(move || store.read(&id)).await {
+            Ok(contents) => contents?,
+            Err(error) => return Err(fault(&error.to_string())),
+        };
+        let Some(start) = last_start(&contents.entries) else { return Ok((self, None)) };
+        let model = &mut self.settings.model;
+        let is_own = self.flags.base_url.is_none() && self.flags.names_a_model();
+        if is_own || model.place().is_none() {
+            let place = start.target.provider.to_string();
+            let is_at = model.place() == Some(&place);
+            let (base_url, provider) =
+                if place.contains("://") { (Some(place), None) } else { (None, Some(place)) };
+            *model = ModelNamed {
+                provider,
+                name: self.flags.model.clone().or_else(|| Some(start.target.model.to_string())),
+                base_url,
+                api_mode: self.flags.api_mode.or(Some(start.target.wire)),
+                api_key_env: match (&self.flags.api_key_env, model.place().is_none() || is_at) {
+                    (Some(named), _) => Some(named.clone()),
+                    (None, true) => model.api_key_env.take(),
+                    // It belongs to another place.
+                    (None, false) => None,
+                },
+            };
+        }
+        let own = Some(start.target.clone());
+        Ok((self, own))
     }
 
     /// Where sessions are kept.
@@ -124,11 +162,7 @@ impl Setup {
 
     /// The terms of a session that goes on: with another model if one was chosen, else with its own.
     pub fn terms_for(&self, log: &[Entry], chosen: Option<&Chosen>, on_ask: OnAsk) -> Terms {
-        let last = log.iter().rev().find_map(|entry| {
-            let Body::TurnStart(start) = &entry.body else { return None };
-            Some(start)
-        });
-        let (target, fallback) = match (chosen, last) {
+        let (target, fallback) = match (chosen, last_start(log)) {
             (Some(chosen), _) => (chosen.target.clone(), chosen.fallback.clone()),
             (None, Some(start)) => (start.target.clone(), start.fallback.clone()),
             (None, None) => (crate::models::unnamed(), Vec::new()),
@@ -226,6 +260,14 @@ pub enum FindError {
     /// The store.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+/// The newest start of a turn: whom the session asked last.
+fn last_start(log: &[Entry]) -> Option<&TurnStart> {
+    log.iter().rev().find_map(|entry| {
+        let Body::TurnStart(start) = &entry.body else { return None };
+        Some(start)
+    })
 }
 
 fn fault(why: &str) -> StoreError {

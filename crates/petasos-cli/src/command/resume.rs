@@ -37,10 +37,12 @@ async fn go_on(
     let mut stops = Stops::listen();
     let setup = set_up(world, None, model.flags())?;
     let found = setup.find(session.as_deref()).await?;
-    let setup = setup.in_workspace(&found.workspace)?;
+    let (setup, own) = setup.in_workspace(&found.workspace)?.for_session(&found.id).await?;
     let agent = setup.agent(commands(how.allow_commands))?;
-    // Another model only if one is named here; else the turn keeps its own.
-    let chosen = if model.flags().names_a_model() { Some(setup.choose().await?) } else { None };
+    // Another model only if one is named here; else the turn keeps its own. One that was killed before its first turn
+    // began has none yet.
+    let is_open = own.is_none() || model.flags().names_a_model();
+    let chosen = if is_open { Some(setup.choose().await?) } else { None };
     let decision = match (approve, deny) {
         (Some(which), _) => Some((which, Answer::Yes { scope: Scope::Once })),
         (None, Some(which)) => Some((which, Answer::No { reason: Text::from("the user said no") })),

@@ -92,11 +92,36 @@ impl Raw {
         if text.lines().all(|line| line.trim().is_empty() || line.trim().starts_with('#')) {
             return Ok(Self::default());
         }
-        let unread = |error: serde_saphyr::Error| bad(format!("{error}; see docs/format/config.md"));
+        let unread = |error: serde_saphyr::Error| {
+            let what = without_keys(&error.without_snippet().to_string(), &text);
+            bad(format!("{what}; see docs/format/config.md"))
+        };
         let names: serde_json::Value = serde_saphyr::from_str(&text).map_err(unread)?;
         if let Some(what) = complaint(&names, owner == Owner::Workspace) {
             return Err(bad(what));
         }
         serde_saphyr::from_str(&text).map_err(unread)
     }
+}
+
+/// Shorter than this is no key.
+const KEY_LENGTH: usize = 12;
+
+/// What a parser says of a text, without those words of the text that may be a key: some put it into the file itself.
+fn without_keys(what: &str, text: &str) -> String {
+    let in_word =
+        |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.' | '+' | '/');
+    let may_be_key =
+        |word: &str| word.len() >= KEY_LENGTH && word.contains(|letter: char| letter.is_ascii_digit());
+    let mut shown = String::new();
+    for piece in what.split_inclusive(|letter| !in_word(letter)) {
+        let word = piece.trim_end_matches(|letter| !in_word(letter));
+        if may_be_key(word) && text.contains(word) {
+            shown.push('…');
+            shown.extend(piece.strip_prefix(word));
+        } else {
+            shown.push_str(piece);
+        }
+    }
+    shown
 }

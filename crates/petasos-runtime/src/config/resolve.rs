@@ -56,6 +56,19 @@ impl ModelNamed {
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
+
+    /// Where it is served: a base URL, or a row of the catalog.
+    pub(crate) fn place(&self) -> Option<&str> {
+        self.base_url.as_deref().or(self.provider.as_deref())
+    }
+
+    /// False if both name a place, and not the same one.
+    fn may_be_at(&self, other: &Self) -> bool {
+        match (self.place(), other.place()) {
+            (Some(own), Some(other)) => own == other,
+            (None, _) | (_, None) => true,
+        }
+    }
 }
 
 /// The settings of a run.
@@ -119,28 +132,30 @@ impl Settings {
                 ConfigError::Setting(what)
             })?),
         };
-        let from_home = named(&home.model);
-        let model = ModelNamed {
-            provider: from_home.provider,
-            name: first([
-                flags.model.clone(),
-                variable("PETASOS_MODEL"),
-                workspace.model.name,
-                from_home.name,
-            ]),
-            base_url: first([flags.base_url.clone(), variable("PETASOS_BASE_URL"), from_home.base_url]),
-            api_mode: first([flags.api_mode, api_mode, from_home.api_mode]),
-            api_key_env: first([
-                flags.api_key_env.clone(),
-                variable("PETASOS_API_KEY_ENV"),
-                from_home.api_key_env,
-            ]),
+        let from_flags = ModelNamed {
+            provider: None,
+            name: flags.model.clone(),
+            base_url: flags.base_url.clone(),
+            api_mode: flags.api_mode,
+            api_key_env: flags.api_key_env.clone(),
         };
-        let steps = first([flags.max_steps, steps_of(environment)?, home.max_steps]);
-        let steps = lower(
-            steps.or(Some(Limits::DEFAULT_STEPS)),
-            workspace.max_steps.filter(|_| flags.max_steps.is_none()),
-        );
+        let from_environment = ModelNamed {
+            provider: None,
+            name: variable("PETASOS_MODEL"),
+            base_url: variable("PETASOS_BASE_URL"),
+            api_mode,
+            api_key_env: variable("PETASOS_API_KEY_ENV"),
+        };
+        let from_workspace = ModelNamed { name: workspace.model.name, ..ModelNamed::default() };
+        let from_home = named(&home.model);
+        let model = over([&from_flags, &from_environment, &from_workspace, &from_home]);
+        let sizes = if from_home.may_be_at(&model) { home.model } else { RawModel::default() };
+        let asked = first([flags.max_steps, steps_of(environment)?]);
+        // A person's word for this run is above the workspace; only what is below is lowered by it.
+        let steps = match asked {
+            Some(steps) => Some(steps),
+            None => lower(home.max_steps.or(Some(Limits::DEFAULT_STEPS)), workspace.max_steps),
+        };
         let limits = Limits {
             steps,
             tokens: lower(home.limits.tokens, workspace.limits.tokens),
@@ -153,8 +168,8 @@ impl Settings {
         Ok(Self {
             model,
             fallback: home.fallback.unwrap_or_default().iter().map(named).collect(),
-            window: home.model.window,
-            max_output: home.model.max_output,
+            window: sizes.window,
+            max_output: sizes.max_output,
             limits,
             serial: home.tools.serial.unwrap_or(false),
             run_tests: home.tools.run_tests,
@@ -183,6 +198,25 @@ fn named(raw: &RawModel) -> ModelNamed {
         api_mode: raw.api_mode,
         api_key_env: raw.api_key_env.clone(),
     }
+}
+
+/// Layers over each other, the first on top. What a layer says of a model belongs to the place that it names: a key,
+/// a name or a protocol that stands with one address never goes to another that a layer above it names.
+fn over(layers: [&ModelNamed; 4]) -> ModelNamed {
+    let mut model = ModelNamed::default();
+    for layer in layers {
+        if layer.may_be_at(&model) {
+            let ModelNamed { provider, name, base_url, api_mode, api_key_env } = layer.clone();
+            model = ModelNamed {
+                provider: model.provider.or(provider),
+                name: model.name.or(name),
+                base_url: model.base_url.or(base_url),
+                api_mode: model.api_mode.or(api_mode),
+                api_key_env: model.api_key_env.or(api_key_env),
+            };
+        }
+    }
+    model
 }
 
 fn first<T, const N: usize>(layers: [Option<T>; N]) -> Option<T> {
