@@ -11,14 +11,14 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::approval::Grants;
+use crate::approval::{Answer, Grants};
 use crate::budget::Limits;
 use crate::entry::{
-    Body, Cause, Head, Leaf, LeafReason, LimitAdded, Said, SessionStart, Setting, TurnStart, VerdictKind,
-    When,
+    Body, Cause, Decision, Head, Leaf, LeafReason, LimitAdded, Said, SessionStart, Setting, Speaker,
+    TurnStart, VerdictKind, When,
 };
 use crate::error::{Handled, Rejected};
-use crate::id::{Epoch, Seq};
+use crate::id::{CallId, Digest, Epoch, Seq};
 use crate::note::NoRun;
 use crate::request::{Draft, Target};
 use crate::stop::StopReason;
@@ -97,8 +97,12 @@ impl Session {
 
     fn dispatch(&mut self, input: Input) -> Result<Handled, Rejected> {
         match input {
-            Input::Say(_) | Input::Continue { .. } | Input::Set(_) | Input::GoTo(_)
-                if self.saving == Saving::Failed =>
+            Input::Say(_)
+            | Input::Continue { .. }
+            | Input::Set(_)
+            | Input::GoTo(_)
+            | Input::Decide { .. }
+                if self.saving == Saving::Failed && !self.is_running() =>
             {
                 Err(Rejected::NotSaved)
             }
@@ -107,6 +111,9 @@ impl Session {
                 Ok(Handled::Stale)
             }
             Input::Say(said) => self.say(said),
+            Input::Decide { call, answer, shown } if !self.is_running() && self.saving == Saving::Works => {
+                self.decide_at_rest(call, answer, shown)
+            }
             Input::Continue { add } => self.go_on(&add),
             Input::Set(setting) => {
                 self.write(setting);
@@ -237,6 +244,28 @@ impl Session {
         }
         self.absorb();
         Ok(())
+    }
+
+    /// A call of a turn that was parked is decided about: the answer stands in the log, and the run after
+    /// follows it, if the call still looks as it did (`verdict.rs`).
+    fn decide_at_rest(&mut self, call: CallId, answer: Answer, shown: Digest) -> Result<Handled, Rejected> {
+        let Some(turn) = &mut self.turn else { return Err(Rejected::AtRest) };
+        if !turn.told().ended.is_some_and(StopReason::leaves_calls_open) {
+            return Err(Rejected::AtRest);
+        }
+        let open =
+            turn.told().step.call(call).filter(|open| open.result.is_none() && open.decision.is_none());
+        let Some(asked) = open.and_then(|open| open.call.as_ref()) else {
+            return Err(Rejected::OtherCall(call));
+        };
+        if asked.verdict != VerdictKind::Ask {
+            return Err(Rejected::OtherCall(call));
+        }
+        if asked.shown != shown {
+            return Err(Rejected::OtherShown(call));
+        }
+        turn.pen(&mut self.journal).write(Decision { call, answer, by: Speaker::Person, shown });
+        Ok(Handled::Taken)
     }
 
     /// `GoTo`: the leaf moves; what was open is closed first.

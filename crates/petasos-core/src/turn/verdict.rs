@@ -3,7 +3,7 @@
 use crate::approval::{Answer, Approved, Asked, Ends, Prepared, Proposal, Verdict, Wants};
 use crate::bounded::{Bounded, Cap};
 use crate::claims::Rerun;
-use crate::entry::{Call, ToolStart, VerdictKind};
+use crate::entry::{Call, Decision, ToolStart, VerdictKind};
 use crate::id::CallId;
 use crate::note::NoRun;
 use crate::text::Text;
@@ -68,7 +68,10 @@ pub(crate) fn write_call(pen: &mut Pen<'_>, prepared: &Prepared) {
 pub(crate) fn follow(pen: &mut Pen<'_>, call: CallId, prepared: Prepared, attended: Attended) -> Slot {
     let has_begun = pen.told.step.call(call).is_some_and(|told| told.start.is_some());
     match prepared.verdict {
-        Verdict::Allow(approved) => Slot::Ready(approved),
+        Verdict::Allow(approved) => match refusal(pen, approved.proposal()) {
+            Some(reason) if !has_begun => settle(pen, call, NoRun::PersonSaidNo { reason: &reason }),
+            Some(_) | None => Slot::Ready(approved),
+        },
         Verdict::Ask(asked) => ask(pen, asked, has_begun, attended),
         // It began before the process ended, so nobody may say that it was refused (I3).
         Verdict::Deny { .. } | Verdict::Invalid(_) if has_begun => settle(pen, call, NoRun::ProcessEnded),
@@ -77,6 +80,16 @@ pub(crate) fn follow(pen: &mut Pen<'_>, call: CallId, prepared: Prepared, attend
             pen.settle(call, ToolOutput::made_up(Outcome::Invalid, text));
             Slot::Settled
         }
+    }
+}
+
+/// Why a person said no to just this, if one did: a policy that allows it today does not make it a yes.
+fn refusal(pen: &Pen<'_>, proposal: &Proposal) -> Option<Text> {
+    let decision = pen.told.step.call(proposal.call).and_then(|told| told.decision.as_deref());
+    match &decision.filter(|decision| decision.shown == proposal.shown)?.answer {
+        Answer::No { reason } => Some(reason.clone()),
+        Answer::NoAndStop => Some("no, and stop".into()),
+        Answer::Yes { .. } | Answer::Text(_) => None,
     }
 }
 
@@ -90,7 +103,9 @@ fn settle(pen: &mut Pen<'_>, call: CallId, why: NoRun<'_>) -> Slot {
 fn ask(pen: &mut Pen<'_>, asked: Asked, has_begun: bool, attended: Attended) -> Slot {
     let Proposal { call, shown, .. } = *asked.proposal();
     let decision = pen.told.step.call(call).and_then(|told| told.decision.clone());
-    if let Some(decision) = decision.filter(|decision| decision.shown == shown) {
+    let wants = asked.proposal().wants;
+    let answers = |decision: &Decision| decision.shown == shown && fits(wants, &decision.answer);
+    if let Some(decision) = decision.filter(|decision| answers(decision)) {
         return answered(pen, asked, &decision.answer);
     }
     if has_begun {

@@ -1,7 +1,8 @@
 //! Calls that ask: yes, no, no and stop, a question's answer, nobody there, parked and gone on.
 
-use petasos_core::approval::{Answer, Proposal, Scope};
-use petasos_core::entry::Body;
+use petasos_core::approval::{Action, Answer, Grants, Policy, Proposal, Rule, Scope, Verdict, judge};
+use petasos_core::budget::Limits;
+use petasos_core::entry::{Body, VerdictKind};
 use petasos_core::error::Rejected;
 use petasos_core::session::Terms;
 use petasos_core::stop::StopReason;
@@ -270,4 +271,83 @@ fn something_new_after_a_kill_before_anything_began_says_so() {
         StopReason::Completed,
         &["said: do it", "reply: write=never_began read=never_began", "said: something else", "reply: else"],
     );
+}
+
+/// The call that a parked turn waits for, as it was shown.
+fn waiting(script: &Script) -> (petasos_core::id::CallId, petasos_core::id::Digest) {
+    let call = script.log().iter().rev().find_map(|entry| match &entry.body {
+        Body::Call(call) if call.verdict == VerdictKind::Ask => Some((call.call, call.shown)),
+        _ => None,
+    });
+    call.unwrap()
+}
+
+#[test]
+fn t07_a_parked_call_is_decided_about_at_rest_and_the_run_after_follows_it() {
+    for (answer, outcome) in [(YES, "ok"), (no(), "denied")] {
+        // Whatever the run after makes of questions, and also when the process ended in between.
+        for on_ask in [OnAsk::Ask, OnAsk::Refuse, OnAsk::Park] {
+            let script = parked("ask_write").terms(asking(on_ask));
+            let (call, shown) = waiting(&script);
+            let answer = answer.clone();
+            let decided = script.input(Input::Decide { call, answer, shown }).run().script;
+            let script = decided.kill(Lost::Unsynced);
+            let ran = script.terms(asking(on_ask)).go_on().run();
+            let line = format!("reply: other_write=ok ask_write={outcome} keyed=ok");
+            check(&ran, StopReason::Completed, &["said: do it", &line, "reply: done"]);
+        }
+    }
+}
+
+#[test]
+fn t07_a_no_and_stop_at_rest_ends_the_turn_when_it_goes_on() {
+    let script = parked("ask_write");
+    let (call, shown) = waiting(&script);
+    let ran = script.input(Input::Decide { call, answer: Answer::NoAndStop, shown }).go_on().run();
+    assert_eq!(ran.status, Some(StopReason::Denied));
+    assert!(ran.ran().iter().all(|tool| tool != "ask_write"));
+}
+
+#[test]
+fn t07_a_no_at_rest_holds_when_the_policy_allows_the_call_by_then() {
+    let script = parked("ask_write");
+    let (call, shown) = waiting(&script);
+    let mut script = script
+        .input(Input::Decide { call, answer: no(), shown })
+        .input(Input::Continue { add: Limits::default() });
+    let prepared = |input: &Input| matches!(input, Input::Prepared { call: about, .. } if *about == call);
+    let mut due = script.take_due(prepared);
+    while due.is_none() {
+        script.step().unwrap();
+        due = script.take_due(prepared);
+    }
+    let Some(Input::Prepared { prepared, .. }) = due else { panic!() };
+    let Verdict::Ask(asked) = prepared.verdict else { panic!() };
+    let allowing = Rule { tool: "*".into(), action: Action::Allow, name: "today".into() };
+    let policy = Policy { rules: vec![allowing], hash: prepared.policy };
+    let prepared = judge(&policy, &Grants::default(), asked.proposal().clone());
+    let ran = script.input(Input::Prepared { call, prepared }).run();
+    check(
+        &ran,
+        StopReason::Completed,
+        &["said: do it", "reply: other_write=ok ask_write=denied keyed=ok", "reply: done"],
+    );
+}
+
+#[test]
+fn t07_an_answer_at_rest_that_does_not_fit_changes_nothing() {
+    let mut script = parked("ask_write");
+    let (call, shown) = waiting(&script);
+    let before = script.session().clone();
+    let other = petasos_core::id::CallId { place: 0, ..call };
+    let wrong = [(call, digest(99), Rejected::OtherShown(call)), (other, shown, Rejected::OtherCall(other))];
+    for (call, shown, why) in wrong {
+        assert_eq!(script.feed(Input::Decide { call, answer: YES, shown }), Err(why));
+        assert_eq!(script.session(), &before);
+    }
+    let mut script = script.input(Input::Decide { call, answer: YES, shown });
+    let twice = script.feed(Input::Decide { call, answer: no(), shown });
+    assert_eq!(twice, Err(Rejected::OtherCall(call)), "the first answer counts");
+    let mut rest = Script::new(terms(9)).replies([text("done")]).say("do it").run().script;
+    assert_eq!(rest.feed(Input::Decide { call, answer: YES, shown }), Err(Rejected::AtRest));
 }
