@@ -163,3 +163,25 @@ fn decisions_are_numbered_without_gaps() {
     check_files(named(&["0001-a.md", "0001-b.md"]), &[&told("0001-b.md", "0002")]);
     check_files(named(&["a.md"]), &[&told("a.md", "0001")]);
 }
+
+#[test]
+fn a_row_of_what_users_get_wrong_has_its_test_and_a_test_its_row() {
+    let table = |rows: &str| {
+        let text = format!(
+            "## When something is wrong\n\n| what | says |\n|---|---|\n{rows}\n## After\n\n| a | b |\n"
+        );
+        file("README.md", &text)
+    };
+    let tests = |names: &[&str]| {
+        let tests = names.iter().map(|name| format!("#[test]\nfn {name}() {{}}\n"));
+        file("crates/petasos-cli/tests/it/bad_input.rs", &format!("//! Doc.\n{}", tests.collect::<String>()))
+    };
+    let one = "| A line of `.env` is no UTF-8 | it is told |\n";
+    let test = "bad_input_a_line_of_env_is_no_utf_8";
+    check_files(vec![table(one), tests(&[test, "another"])], &[]);
+    check_files(vec![table(one), tests(&[])], &[&format!("README.md:5: the row has no test {test}")]);
+    let untold = "crates/petasos-cli/tests/it/bad_input.rs:3: bad_input_b has no row in README.md";
+    check_files(vec![table(""), tests(&["bad_input_b"])], &[untold]);
+    let doubled = format!("README.md:6: a second row of {test}");
+    check_files(vec![table(&format!("{one}{one}")), tests(&[test])], &[&doubled]);
+}

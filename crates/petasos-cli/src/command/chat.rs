@@ -41,7 +41,8 @@ async fn begin(arguments: ChatArguments, world: &World) -> Result<Chat, Refusal>
     let setup = set_up(world, arguments.workspace.as_deref(), arguments.model.flags())?;
     let chosen = setup.choose().await?;
     let agent = setup.agent(commands(arguments.allow_commands))?;
-    let session = agent.create(setup.terms(&chosen, OnAsk::Ask)).await?;
+    let on_ask = setup.settings.on_ask.unwrap_or(OnAsk::Ask);
+    let session = agent.create(setup.terms(&chosen, on_ask)).await?;
     print::talk(&format!("petasos: session {}, {chosen}. /help lists what can be done.", session.id()));
     Ok(Chat {
         session,
