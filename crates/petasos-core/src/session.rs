@@ -97,12 +97,8 @@ impl Session {
 
     fn dispatch(&mut self, input: Input) -> Result<Handled, Rejected> {
         match input {
-            Input::Say(_)
-            | Input::Continue { .. }
-            | Input::Set(_)
-            | Input::GoTo(_)
-            | Input::Decide { .. }
-                if self.saving == Saving::Failed && !self.is_running() =>
+            Input::Say(_) | Input::Continue { .. } | Input::Set(_) | Input::GoTo(_)
+                if self.saving == Saving::Failed =>
             {
                 Err(Rejected::NotSaved)
             }
