@@ -9,7 +9,7 @@ use petasos_core::id::SessionId;
 use petasos_core::tool::BlobName;
 use petasos_store::{Store, StoreError, UnfinishedBlob};
 use petasos_tools::{BlobTrouble, BlobWriter, Blobs};
-use tokio::task::spawn_blocking;
+use tokio::task::{JoinHandle, spawn_blocking};
 
 /// The blobs of one session.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ impl Blobs for StoredBlobs {
         let Self { store, session } = self.clone();
         Box::pin(async move {
             let blob = on_thread(move || store.create_blob(&session)).await.map_err(of_disk)?;
-            Ok(Box::new(StoredBlob { blob: Some(blob) }) as Box<dyn BlobWriter>)
+            Ok(Box::new(StoredBlob { blob: Some(blob), writing: None }) as Box<dyn BlobWriter>)
         })
     }
 
@@ -56,25 +56,41 @@ impl Blobs for StoredBlobs {
     }
 }
 
-/// A blob on its way; away while a thread writes to it, and for good after a failure.
+/// A blob on its way. Away while a thread writes to it, and lost after a failure. A write that nobody waits for
+/// any more goes on, and the next one waits for it.
 #[derive(Debug)]
 struct StoredBlob {
     blob: Option<Box<dyn UnfinishedBlob>>,
+    writing: Option<JoinHandle<Result<Box<dyn UnfinishedBlob>, StoreError>>>,
+}
+
+impl StoredBlob {
+    /// Waits for a write that is out.
+    async fn settle(&mut self) -> Result<(), BlobTrouble> {
+        let Some(writing) = &mut self.writing else { return Ok(()) };
+        let written = writing.await;
+        self.writing = None;
+        self.blob = Some(
+            written.map_err(Failed::Thread).and_then(|blob| blob.map_err(Failed::Store)).map_err(of_disk)?,
+        );
+        Ok(())
+    }
 }
 
 impl BlobWriter for StoredBlob {
     fn write(&mut self, bytes: Vec<u8>) -> BoxFuture<'_, Result<(), BlobTrouble>> {
         Box::pin(async move {
+            self.settle().await?;
             let mut blob = self.blob.take().ok_or_else(lost)?;
-            let written = on_thread(move || blob.write(&bytes).map(|()| blob)).await.map_err(of_disk)?;
-            self.blob = Some(written);
-            Ok(())
+            self.writing = Some(spawn_blocking(move || blob.write(&bytes).map(|()| blob)));
+            self.settle().await
         })
     }
 
-    fn finish(self: Box<Self>) -> BoxFuture<'static, Result<BlobName, BlobTrouble>> {
+    fn finish(mut self: Box<Self>) -> BoxFuture<'static, Result<BlobName, BlobTrouble>> {
         Box::pin(async move {
-            let blob = self.blob.ok_or_else(lost)?;
+            self.settle().await?;
+            let blob = self.blob.take().ok_or_else(lost)?;
             on_thread(move || blob.finish()).await.map_err(of_disk)
         })
     }

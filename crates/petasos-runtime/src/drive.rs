@@ -56,6 +56,10 @@ pub(crate) async fn drive(
         while let Some(input) = shell.due() {
             take_in(&mut session, &mut shell, input);
         }
+        if !is_open && shell.take_questions() {
+            take_in(&mut session, &mut shell, Input::Park);
+            continue;
+        }
         if !session.is_running() && shell.saver.is_idle() {
             shell.saver.release();
             if !is_open {
@@ -78,9 +82,14 @@ pub(crate) async fn drive(
 }
 
 fn take_in(session: &mut Session, shell: &mut Shell, input: Input) {
-    shell.watch(&input);
+    let piece =
+        if let Input::Delta { request, delta } = &input { Some((*request, delta.clone())) } else { None };
     match hand_over(session, shell, input) {
-        Ok(Handled::Taken) => {}
+        Ok(Handled::Taken) => {
+            if let Some((request, delta)) = piece {
+                shell.tell_piece(request, &delta);
+            }
+        }
         Ok(Handled::Stale) => tracing::debug!(session = %shell.session, "an answer came too late"),
         Err(rejected) => tracing::warn!(session = %shell.session, %rejected, "an answer was refused"),
     }

@@ -5,8 +5,8 @@ use std::future::{Future, pending};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
+use futures_util::{StreamExt as _, stream};
 use petasos_core::approval::Approved;
 use petasos_core::bounded::{Bounded, Cap};
 use petasos_core::id::{CallId, RequestId};
@@ -97,14 +97,16 @@ impl InFlight {
         let Sending { request, target, body, jitter } = sending;
         let pieces = self.pieces.0.clone();
         let task = async move {
-            let mut reply = provider.call(&target, body);
+            // A stream that ends without an end would leave its request unanswered.
+            let mut reply = provider.call(&target, body).chain(stream::iter([broken_off()]));
             while let Some(event) = reply.next().await {
                 let input = match event {
                     ReplyEvent::Delta(delta) => Input::Delta { request, delta },
                     ReplyEvent::Done(end) => Input::ReplyEnded { request, end },
                     ReplyEvent::Failed(failure) => Input::RequestFailed { request, failure, jitter },
                 };
-                if pieces.send(input).await.is_err() {
+                let is_end = !matches!(&input, Input::Delta { .. });
+                if pieces.send(input).await.is_err() || is_end {
                     break;
                 }
             }
@@ -235,6 +237,17 @@ impl InFlight {
             Err(_) => Some(panicked(&work)),
         }
     }
+}
+
+fn broken_off() -> ReplyEvent {
+    ReplyEvent::Failed(Failure {
+        kind: FailureKind::BadStream,
+        status: None,
+        message: "the reply has no end".into(),
+        retry_after: None,
+        usage: None,
+        micro_usd: None,
+    })
 }
 
 /// What is answered for work that panicked: nothing is left waiting for it (I11).

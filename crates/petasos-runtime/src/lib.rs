@@ -30,5 +30,5 @@ pub use models::Chosen;
 pub use op::Op;
 pub use petasos_store::{Disk, OsDisk, StoreError};
 pub use requests::{Providers, Sizes, USUAL_OUTPUT};
-pub use result::{ErrorTold, NotStarted, RunResult, UsageOfRun, failure, status};
+pub use result::{ErrorTold, Follows, NotStarted, RunResult, UsageOfRun};
 pub use setup::{Commands, FindError, Found, Setup};

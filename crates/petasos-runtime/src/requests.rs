@@ -49,8 +49,9 @@ pub(crate) struct Requests {
     providers: Arc<dyn Providers>,
     sizes: Sizes,
     writing: Option<Writing>,
-    /// Part hashes of the last request, written or about to be.
+    /// Part hashes of the last request that the log has, and of the draft that was measured last.
     parts: Vec<Digest>,
+    drafted: Vec<Digest>,
     ready: Option<(Target, Result<Bytes, String>)>,
 }
 
@@ -66,7 +67,7 @@ impl Requests {
                 parts.extend_from_slice(&request.parts);
             }
         }
-        Self { providers, sizes, writing: None, parts, ready: None }
+        Self { providers, sizes, writing: None, parts, drafted: Vec::new(), ready: None }
     }
 
     /// The same for another state of the log.
@@ -87,6 +88,11 @@ impl Requests {
         };
         self.ready = Some((draft.target.clone(), Ok(body.bytes.clone())));
         self.measured(draft, &body)
+    }
+
+    /// The draft that was measured last has become a request: the next one's parts are told against it.
+    pub(crate) fn recorded(&mut self) {
+        self.parts = std::mem::take(&mut self.drafted);
     }
 
     /// The body of the draft that was measured last. It is sent once.
@@ -129,7 +135,7 @@ impl Requests {
         let is_longer = draft.breaks.is_empty() && body.parts.starts_with(&self.parts);
         let known = if is_longer { self.parts.len() } else { 0 };
         let new = body.parts.get(known..).unwrap_or_default().to_vec();
-        self.parts.clone_from(&body.parts);
+        self.drafted.clone_from(&body.parts);
         let output = self.sizes.max_output.unwrap_or(USUAL_OUTPUT);
         let input = body.tokens.saturating_add(body.tokens.saturating_mul(MARGIN).div_ceil(100));
         Measured {

@@ -26,6 +26,18 @@ pub struct RunResult {
     /// The stop reason as a type; none before a turn began.
     #[serde(skip)]
     pub reason: Option<StopReason>,
+    /// What comes after it by itself.
+    #[serde(skip)]
+    pub follows: Follows,
+}
+
+/// What comes after a result by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Follows {
+    /// Nothing: the session rests.
+    Nothing,
+    /// The next turn, for something that was said and waited.
+    Turn,
 }
 
 /// Tokens and money, as events tell them.
@@ -90,6 +102,29 @@ impl RunResult {
             budget: None,
             error: Some(ErrorTold { kind, message, hint }),
             reason: None,
+            follows: Follows::Nothing,
+        }
+    }
+
+    /// The result of a run that nobody can say more of: it was stopped before a turn began, or left without
+    /// waiting for its end.
+    pub fn without_turn(reason: StopReason, session: Option<SessionId>) -> Self {
+        let message = if reason == StopReason::Interrupted {
+            "the run was stopped"
+        } else {
+            "a fault of petasos: the session ended without a result"
+        };
+        let hint = match &session {
+            Some(session) => format!("go on: petasos resume {session}"),
+            None => "nothing was begun; run it again".to_owned(),
+        };
+        let error = ErrorTold { kind: status(reason), message: message.to_owned(), hint };
+        Self {
+            status: status(reason),
+            session,
+            error: Some(error),
+            reason: Some(reason),
+            ..Self::not_started(NotStarted::Usage, String::new(), String::new())
         }
     }
 }

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::future::pending;
 
 use petasos_core::entry::{Entry, Keep};
+use petasos_core::id::SessionId;
 use petasos_store::{StoreError, Writer};
 use tokio::task::{JoinHandle, spawn_blocking};
 
@@ -36,6 +37,7 @@ struct Batch {
 /// Holds the writer of a session, or has lent it to the thread that appends.
 #[derive(Debug)]
 pub(crate) struct Saver {
+    session: SessionId,
     writer: Option<Box<dyn Writer>>,
     queue: VecDeque<Job>,
     out: Option<JoinHandle<Batch>>,
@@ -44,7 +46,8 @@ pub(crate) struct Saver {
 
 impl Saver {
     pub(crate) fn new(writer: Box<dyn Writer>) -> Self {
-        Self { writer: Some(writer), queue: VecDeque::new(), out: None, is_broken: false }
+        let session = writer.session().clone();
+        Self { session, writer: Some(writer), queue: VecDeque::new(), out: None, is_broken: false }
     }
 
     /// Takes entries on their way. After a failure nothing more is taken: nobody knows where the log ends.
@@ -104,7 +107,8 @@ impl Saver {
     pub(crate) fn reacquire(&mut self) -> Result<(), StoreError> {
         match &mut self.writer {
             Some(writer) if !self.is_broken => writer.reacquire(),
-            Some(writer) => Err(StoreError::Stale { session: writer.session().clone() }),
+            Some(_) => Err(StoreError::Stale { session: self.session.clone() }),
+            None if self.is_broken => Err(StoreError::Stale { session: self.session.clone() }),
             None => Ok(()),
         }
     }

@@ -145,7 +145,7 @@ impl Setup {
             workspace: self.places.workspace.clone(),
             sizes: Sizes { window: settings.window, max_output: settings.max_output },
             result_cap: settings.result_cap,
-            clock: Arc::new(SystemClock),
+            clock: Arc::new(SystemClock::new()),
             chance,
         }))
     }

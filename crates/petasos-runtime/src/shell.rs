@@ -8,7 +8,7 @@ use petasos_core::approval::Policy;
 use petasos_core::bounded::Cap;
 use petasos_core::budget::{Ledger, Worst};
 use petasos_core::claims::Rerun;
-use petasos_core::entry::{Body, Entry, Keep, TurnEnd};
+use petasos_core::entry::{Body, Entry, Keep, Reply, RequestEnd, RequestOutcome, TurnEnd};
 use petasos_core::id::{CallId, Digest, RequestId, Seq, SessionId};
 use petasos_core::session::Session;
 use petasos_core::stop::{FailureKind, StopReason};
@@ -19,12 +19,12 @@ use petasos_tools::{Blobs, Context, Registry};
 use tokio::sync::mpsc;
 
 use crate::clock::Clock;
-use crate::event::{DeltaKind, Event, ToolTold, WantsTold, told, unsaved};
+use crate::event::{CallTold, DeltaKind, Event, ToolTold, WantsTold, calls_of, told, unsaved};
 use crate::in_flight::{InFlight, Sending};
 use crate::prepare::Preparing;
 use crate::prompt;
 use crate::requests::Requests;
-use crate::result::{RunResult, UsageOfRun, budget, error, status};
+use crate::result::{Follows, RunResult, UsageOfRun, budget, error, status};
 use crate::saver::{Saved, Saver};
 
 /// What a session works with beside its log; shared by the sessions of an agent.
@@ -55,6 +55,8 @@ pub(crate) struct Shell {
     /// The `call` entries of calls that ask, and those that were told of.
     asking: HashMap<CallId, Seq>,
     told_asking: HashSet<CallId>,
+    /// Questions that are out and not answered, as far as the shell was told.
+    questions: HashSet<CallId>,
     /// What a provider or the disk said last.
     detail: Option<Text>,
 }
@@ -101,6 +103,10 @@ impl Shell {
             let Body::Call(call) = &entry.body else { return None };
             Some((call.call, entry.seq))
         });
+        let last_reply = log.iter().rev().find_map(|entry| {
+            let Body::Reply(reply) = &entry.body else { return None };
+            Some(calls_told(entry.seq, reply))
+        });
         Self {
             around,
             session,
@@ -111,9 +117,10 @@ impl Shell {
             ledger: Ledger::default(),
             due: VecDeque::new(),
             outbox: Outbox { waiting: VecDeque::new(), last_made: last, kept: last, to: events },
-            calls: HashMap::new(),
+            calls: last_reply.unwrap_or_default(),
             asking: asking.collect(),
             told_asking: HashSet::new(),
+            questions: HashSet::new(),
             detail: None,
         }
     }
@@ -151,7 +158,7 @@ impl Shell {
             Effect::Prepare(call) => self.prepare(session, call),
             Effect::Ask { call, shown } => self.ask(session, call, shown),
             // Who was asked sees by the result that the question is off.
-            Effect::Unask(_) => {}
+            Effect::Unask(call) => drop(self.questions.remove(&call)),
             Effect::Probe(call) => self.probe(session, call),
             Effect::RunTool(approved) => self.run_tool(approved),
             Effect::StopTool(call) => self.in_flight.stop(call),
@@ -192,30 +199,25 @@ impl Shell {
         if let Body::Call(call) = &entry.body {
             self.asking.insert(call.call, entry.seq);
         }
+        if let Body::Reply(reply) = &entry.body {
+            self.calls = calls_told(entry.seq, reply);
+        }
+        if let Body::RequestEnd(RequestEnd { outcome: RequestOutcome::Failed { message, .. }, .. }) =
+            &entry.body
+        {
+            self.detail = Some(message.text().clone());
+        }
+        if matches!(&entry.body, Body::Request(_)) {
+            self.requests.recorded();
+        }
         let Some(told) = session.turn().map(|turn| turn.told()) else { return };
         if matches!(&entry.body, Body::TurnStart(_)) {
+            // A run that goes on after it was parked asks again.
+            self.told_asking.clear();
             self.ledger = Ledger::new(told.limits.clone(), told.spent());
         }
         if matches!(&entry.body, Body::LimitAdded(_)) {
             self.ledger.set_limits(told.limits.clone());
-        }
-        if matches!(&entry.body, Body::TurnStart(_) | Body::Reply(_)) {
-            self.learn_open_calls(session);
-        }
-    }
-
-    fn learn_open_calls(&mut self, session: &Session) {
-        let Some(open) = session.turn().and_then(|turn| turn.told().step.reply.as_ref()) else { return };
-        self.calls.clear();
-        for place in 0..open.calls.len() {
-            if let Some(made) = open.made(place) {
-                let told = ToolTold {
-                    tool: made.name.clone(),
-                    arguments: made.arguments.clone(),
-                    wants: WantsTold::Approval,
-                };
-                self.calls.insert(open.call_id(place), told);
-            }
         }
     }
 
@@ -288,6 +290,7 @@ impl Shell {
     }
 
     fn ask(&mut self, session: &Session, call: CallId, shown: Digest) {
+        self.questions.insert(call);
         let open = open_call(session, call).and_then(|open| open.call.clone());
         let told = self.calls.get(&call).cloned();
         if let (Some(open), Some(told), true) = (open, told, self.told_asking.insert(call)) {
@@ -342,12 +345,8 @@ impl Shell {
         self.outbox.put(event);
     }
 
-    /// What people see of an input on its way in.
-    pub(crate) fn watch(&mut self, input: &Input) {
-        if let Input::RequestFailed { failure, .. } = input {
-            self.detail = Some(failure.message.clone());
-        }
-        let Input::Delta { request, delta } = input else { return };
+    /// Tells a piece of a reply that was taken in.
+    pub(crate) fn tell_piece(&mut self, request: RequestId, delta: &Delta) {
         let (kind, text) = match delta {
             Delta::Text(text) => (DeltaKind::Text, text.clone()),
             Delta::Reasoning(text) => (DeltaKind::Reasoning, text.clone()),
@@ -357,13 +356,21 @@ impl Shell {
             | Delta::CallComplete { .. }
             | Delta::Raw(_) => return,
         };
-        self.outbox.put(Event::Delta { request: *request, kind, text });
+        self.outbox.put(Event::Delta { request, kind, text });
+    }
+
+    /// Nobody is left who could answer a question.
+    pub(crate) fn take_questions(&mut self) -> bool {
+        !std::mem::take(&mut self.questions).is_empty()
     }
 
     fn finish(&mut self, session: &Session, end: &TurnEnd) {
         self.in_flight.end_all();
         let usage = UsageOfRun::new(&end.usage, end.micro_usd);
+        self.questions.clear();
         if end.reason == StopReason::NotSaved {
+            // What was begun meanwhile is not kept either.
+            self.outbox.give_up_entries();
             self.outbox.put(unsaved(end.reason, end.steps, usage));
         }
         let has_detail = matches!(end.reason, StopReason::ModelFailed(_) | StopReason::NotSaved);
@@ -377,9 +384,17 @@ impl Shell {
             budget: budget(end.reason),
             error: error(end.reason, detail, &self.session),
             reason: Some(end.reason),
+            follows: if session.is_running() { Follows::Turn } else { Follows::Nothing },
         };
         self.outbox.put(Event::Result(Arc::new(result)));
     }
+}
+
+fn calls_told(seq: Seq, reply: &Reply) -> HashMap<CallId, ToolTold> {
+    let told = |CallTold { call, name, arguments }| {
+        (call, ToolTold { tool: name, arguments, wants: WantsTold::Approval })
+    };
+    calls_of(seq, &reply.blocks).into_iter().map(told).collect()
 }
 
 fn open_call(session: &Session, call: CallId) -> Option<&OpenCall> {
