@@ -134,6 +134,8 @@ impl Setup {
         })?;
         let options = Options { run_tests: settings.run_tests.clone(), ..Options::default() };
         let tools = builtin(Arc::new(workspace), options);
+        let names: Vec<String> = tools.iter().map(|tool| tool.spec().name.to_string()).collect();
+        check_disabled(&settings.disabled, &names)?;
         let is_on = |name: &str| settings.disabled.iter().all(|disabled| disabled != name);
         let registry = Registry::new(tools.into_iter().filter(|tool| is_on(&tool.spec().name)));
         Ok(Agent::new(Parts {
@@ -291,6 +293,22 @@ fn policy(commands: Commands) -> Policy {
         hash.update(format!("{tool}\0{action:?}\0{name}\n"));
     }
     Policy { rules, hash: Digest(hash.finalize().into()) }
+}
+
+/// A name with a slip in it would leave a tool on that was to be off.
+fn check_disabled(disabled: &[String], tools: &[String]) -> Result<(), ConfigError> {
+    // It is there only if its command is, and may be off before.
+    let known = || tools.iter().map(String::as_str).chain(["run_tests"]);
+    match disabled.iter().find(|name| known().all(|tool| tool != *name)) {
+        None => Ok(()),
+        Some(name) => {
+            let nearest =
+                known().min_by_key(|tool| strsim::damerau_levenshtein(name, tool)).unwrap_or_default();
+            let what =
+                format!("`tools.disabled` names {name:?}, which is no tool; the nearest is `{nearest}`");
+            Err(ConfigError::Setting(what))
+        }
+    }
 }
 
 fn chance() -> Permille {

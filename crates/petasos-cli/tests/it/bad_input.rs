@@ -315,6 +315,13 @@ fn bad_input_a_setting_is_unknown() {
 }
 
 #[test]
+fn bad_input_a_tool_that_is_switched_off_is_unknown() {
+    let (place, server) = (config("tools: {disabled: [run_comand]}\n"), ModelServer::start(ANSWER));
+    let run = place.run(&server, &["Do it."]);
+    check_refused(&place, &run, &["`tools.disabled`", "\"run_comand\"", "`run_command`"]);
+}
+
+#[test]
 fn bad_input_a_config_file_is_no_yaml() {
     for text in [
         format!("model:\n  name: [m\n  api_key_env: {KEY}\n"),
