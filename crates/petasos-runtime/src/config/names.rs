@@ -65,6 +65,13 @@ fn is_name(name: &str) -> bool {
 }
 
 fn about(name: &str, is_workspace: bool) -> Option<String> {
+    let in_group = |known: &&Name| known.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
+    if let Some(Name { name: one, .. }) = NAMES.iter().find(in_group) {
+        return Some(format!(
+            "`{name}` is no setting but a group of them, and nothing stands in it; write one such as `{one}` into \
+             it, or take it out"
+        ));
+    }
     match NAMES.iter().find(|known| known.name == name) {
         None => Some(format!("there is no setting `{name}`; the nearest is `{}`", nearest(name))),
         Some(known) if is_workspace && known.workspace == Workspace::Never => Some(format!(

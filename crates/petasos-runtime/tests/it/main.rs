@@ -13,5 +13,6 @@
 )]
 
 mod around;
+mod config;
 mod drive;
 mod holders;

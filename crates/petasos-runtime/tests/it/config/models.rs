@@ -1,0 +1,111 @@
+//! Which model is chosen: named, at a known provider, by a base URL, by a key in the environment, from a list.
+
+use petasos_core::request::Wire;
+use petasos_runtime::config::Flags;
+use petasos_testkit::model_server::ModelServer;
+
+use super::Layers;
+
+/// What is chosen, as `model at place by wire`, or why nothing is.
+async fn chosen(layers: Layers) -> String {
+    match layers.setup().unwrap().choose().await {
+        Ok(chosen) => {
+            let told = |target: &petasos_core::request::Target| {
+                format!("{} at {} by {:?}", target.model, target.provider, target.wire)
+            };
+            let all = [&chosen.target].into_iter().chain(&chosen.fallback).map(told);
+            all.collect::<Vec<_>>().join(", then ")
+        }
+        Err(error) => error.to_string(),
+    }
+}
+
+/// For tests with a server, which blocks.
+fn now<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
+}
+
+fn flags(base_url: &str, model: &str) -> Flags {
+    let given = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+    Flags { base_url: given(base_url), model: given(model), ..Flags::default() }
+}
+
+#[tokio::test]
+async fn the_choice_is_a_table() {
+    let url = "http://host.example/v1";
+    let home = "model: {provider: deepseek, name: home}\n";
+    let rows: Vec<(Layers, &str)> = vec![
+        (Layers::new().flags(flags(url, "m")), "m at http://host.example/v1 by Chat"),
+        (Layers::new().home(home), "home at deepseek by Chat"),
+        (Layers::new().home(home).flags(flags("", "m")), "m at deepseek by Chat"),
+        (Layers::new().home(home).flags(flags(url, "m")), "m at http://host.example/v1 by Chat"),
+        (Layers::new().home(home).variable("GROQ_API_KEY", "k"), "home at deepseek by Chat"),
+        (Layers::new().variable("GROQ_API_KEY", "k").flags(flags("", "m")), "m at groq by Chat"),
+        // The first row of the catalog whose key is there.
+        (
+            Layers::new().variable("GROQ_API_KEY", "k").variable("OPENAI_API_KEY", "k").flags(flags("", "m")),
+            "m at openai by Chat",
+        ),
+        (Layers::new().env_file("MISTRAL_API_KEY=k\n").flags(flags("", "m")), "m at mistral by Chat"),
+        // An empty variable is none.
+        (
+            Layers::new().variable("OPENAI_API_KEY", "").variable("XAI_API_KEY", "k").flags(flags("", "m")),
+            "m at xai by Chat",
+        ),
+        (
+            Layers::new()
+                .home("fallback: [{name: f, provider: groq}, {name: g, base_url: \"http://g.example/v1\"}]\n")
+                .flags(flags(url, "m")),
+            "m at http://host.example/v1 by Chat, then f at groq by Chat, then g at http://g.example/v1 by Chat",
+        ),
+    ];
+    for (layers, wanted) in rows {
+        assert_eq!(chosen(layers).await, wanted);
+    }
+}
+
+/// An explicit protocol is taken at its word, also where this build cannot speak it.
+#[tokio::test]
+async fn a_protocol_that_is_not_spoken_is_told_and_not_replaced() {
+    let explicit = Flags { api_mode: Some(Wire::Responses), ..flags("http://host.example/v1", "m") };
+    let told = chosen(Layers::new().flags(explicit)).await;
+    assert_eq!(told, "this build does not speak the responses wire; it speaks chat");
+    // A provider that speaks nothing else, by its name and by its address.
+    for layers in [
+        Layers::new().home("model: {provider: anthropic, name: m}\n"),
+        Layers::new().flags(flags("https://api.anthropic.com/v1/", "m")),
+    ] {
+        assert_eq!(chosen(layers).await, "this build does not speak the messages wire; it speaks chat");
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_is_named_nowhere_is_told() {
+    for (layers, words) in [
+        (Layers::new(), "no model is named, and none was found on this machine"),
+        (Layers::new().flags(flags("", "m")), "the model m is named, but not where it is served"),
+        (Layers::new().workspace("model: {name: w}\n"), "the model w is named, but not where it is served"),
+        (Layers::new().home("model: {provider: opnai, name: m}\n"), "there is no provider \"opnai\""),
+        (
+            Layers::new().home("model: {api_key_env: K}\n"),
+            "something is said of the model, but not where it is served",
+        ),
+    ] {
+        let told = chosen(layers).await;
+        assert!(told.starts_with(words), "{told}");
+    }
+}
+
+#[test]
+fn without_a_name_the_first_that_the_server_lists_is_taken() {
+    let server = ModelServer::start("{}");
+    let url = server.base_url();
+    // The name in the home file is that of another place.
+    let layers = Layers::new().home("model: {provider: deepseek, name: home}\n").flags(flags(&url, ""));
+    let told = now(chosen(layers));
+    assert!(told.ends_with(&format!(" at {url} by Chat")) && !told.starts_with("home"), "{told}");
+    drop(server);
+    let told = now(chosen(Layers::new().flags(flags(&url, ""))));
+    assert!(told.starts_with(&format!("the models of {url} cannot be listed: ")), "{told}");
+    assert!(told.ends_with("; name one with --model NAME"), "{told}");
+}

@@ -1,0 +1,114 @@
+//! `docs/format/config.md` against the names that the program knows.
+
+use petasos_runtime::config::{Flags, NAMES, WorkspaceMay};
+
+use super::Layers;
+
+const PAGE: &str = include_str!("../../../../../docs/format/config.md");
+
+/// The cells of each row under a heading, without code marks.
+fn rows(heading: &str) -> Vec<Vec<String>> {
+    let section = PAGE.split(&format!("\n## {heading}\n")).nth(1).unwrap().split("\n## ").next().unwrap();
+    let table = section.lines().filter(|line| line.starts_with('|')).skip(2);
+    let cells =
+        |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().replace('`', "")).collect();
+    table.map(cells).collect()
+}
+
+#[test]
+fn the_page_has_the_names_that_there_are_and_what_a_workspace_may_do_to_them() {
+    let told: Vec<(String, String)> =
+        rows("Names").into_iter().map(|row| (row[0].clone(), row[2].clone())).collect();
+    let may = |may| match may {
+        WorkspaceMay::Never => "no",
+        WorkspaceMay::Lower => "lower only",
+        WorkspaceMay::Set => "yes",
+    };
+    let known: Vec<(String, String)> =
+        NAMES.iter().map(|name| (name.name.to_owned(), may(name.workspace).to_owned())).collect();
+    assert_eq!(told, known);
+}
+
+/// A name that is in the list and not in the file's type would be refused as unknown.
+#[test]
+fn a_file_may_hold_every_name_and_a_workspace_those_that_the_page_says() {
+    for name in NAMES {
+        let value = match name.name {
+            "model.api_mode" => "chat",
+            "fallback" | "tools.disabled" => "[]",
+            "tools.serial" => "true",
+            "policy.on_ask" => "park",
+            "durability" => "process",
+            other if other.ends_with("name") || other.ends_with("provider") || other.ends_with("url") => {
+                "text"
+            }
+            "model.api_key_env" | "tools.run_tests" => "text",
+            _ => "7",
+        };
+        let text = match name.name.split_once('.') {
+            Some((group, key)) => format!("{group}: {{{key}: {value}}}\n"),
+            None => format!("{}: {value}\n", name.name),
+        };
+        Layers::new().home(&text).setup().unwrap_or_else(|error| panic!("{}: {error}", name.name));
+        let in_workspace = Layers::new().workspace(&text);
+        if name.workspace == WorkspaceMay::Never {
+            let told = format!("`{}` may not stand in a workspace file", name.name);
+            assert!(in_workspace.refusal().contains(&told), "{}", in_workspace.refusal());
+        } else {
+            in_workspace.setup().unwrap_or_else(|error| panic!("{}: {error}", name.name));
+        }
+    }
+}
+
+/// Each variable of the page says what its flag says.
+#[test]
+fn the_page_has_the_variables_and_their_flags() {
+    let flags = |name: &str| {
+        let text = Some("said".to_owned());
+        match name {
+            "model.base_url" => Flags { base_url: text, ..Flags::default() },
+            "model.name" => Flags { model: text, ..Flags::default() },
+            "model.api_mode" => {
+                Flags { api_mode: Some(petasos_core::request::Wire::Messages), ..Flags::default() }
+            }
+            "model.api_key_env" => Flags { api_key_env: text, ..Flags::default() },
+            "max_steps" => Flags { max_steps: Some(7), ..Flags::default() },
+            other => panic!("{other}"),
+        }
+    };
+    let value = |name: &str| match name {
+        "model.api_mode" => "messages",
+        "max_steps" => "7",
+        _ => "said",
+    };
+    let rows = rows("Environment and flags");
+    assert_eq!(rows.len(), 5);
+    for row in rows {
+        let by_variable = Layers::new().variable(&row[0], value(&row[2])).setup().unwrap().settings;
+        let by_flag = Layers::new().flags(flags(&row[2])).setup().unwrap().settings;
+        assert_eq!(by_variable, by_flag, "{row:?}");
+        assert_ne!(by_flag, Layers::new().setup().unwrap().settings, "{row:?}");
+    }
+}
+
+#[test]
+fn the_page_has_the_defaults_that_hold() {
+    let default = Layers::new().setup().unwrap().settings;
+    for row in rows("Names") {
+        let told = row[1].as_str();
+        let held = match row[0].as_str() {
+            "max_steps" => default.limits.steps.unwrap().to_string(),
+            "tools.result_chars" => default.result_cap.0.to_string(),
+            "tools.serial" => default.serial.to_string(),
+            "durability" => format!("{:?}", default.durability).to_lowercase(),
+            "limits.tokens" => default.limits.tokens.map_or("none".to_owned(), |tokens| tokens.to_string()),
+            "limits.time" => default.limits.time.map_or("none".to_owned(), |time| format!("{time:?}")),
+            "tools.run_tests" => default.run_tests.clone().unwrap_or_else(|| "none".to_owned()),
+            "timeouts.connect" => petasos_providers::Timeouts::default().connect.as_secs().to_string(),
+            "timeouts.first_byte" => petasos_providers::Timeouts::default().first_byte.as_secs().to_string(),
+            "timeouts.idle" => petasos_providers::Timeouts::default().idle.as_secs().to_string(),
+            _ => continue,
+        };
+        assert_eq!(told, held, "{}", row[0]);
+    }
+}
