@@ -69,6 +69,6 @@ impl Layers {
     /// What is said where there are no settings.
     #[track_caller]
     pub fn refusal(&self) -> String {
-        self.setup().err().expect("it is refused").to_string()
+        self.setup().expect_err("it is refused").to_string()
     }
 }
