@@ -150,7 +150,7 @@ pub(crate) struct ResumeArguments {
     #[arg(long, value_name = "SECONDS")]
     pub(crate) add_time: Option<u64>,
     /// Something new to say
-    #[arg(short, long, value_name = "TEXT")]
+    #[arg(short, long, value_name = "TEXT", conflicts_with_all = ["approve", "deny"])]
     pub(crate) message: Option<String>,
 }
 

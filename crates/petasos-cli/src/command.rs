@@ -13,11 +13,13 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use petasos_core::stop::StopReason;
 use petasos_core::turn::OnAsk;
 use petasos_runtime::config::{ConfigError, Flags};
 use petasos_runtime::{Commands, FindError, NotStarted, OpError, RunResult, Setup, StoreError};
 
 use crate::args::{Arguments, ChatArguments, Command, DevCommand, HowArguments};
+use crate::exit::Signal;
 use crate::print::Printer;
 use crate::{World, exit};
 
@@ -36,28 +38,37 @@ pub(crate) async fn run(arguments: Arguments, world: &World) -> ExitCode {
     }
 }
 
-/// Why no turn began: what, and what next.
+/// Why no turn began.
 #[derive(Debug)]
-pub(crate) struct Refusal {
-    why: NotStarted,
-    message: String,
-    hint: &'static str,
+pub(crate) enum Refusal {
+    /// Something is wrong: what, and what next.
+    Wrong { why: NotStarted, message: String, hint: &'static str },
+    /// A signal came first.
+    Stopped(Signal),
+    /// A fault of ours.
+    Broken,
 }
 
 impl Refusal {
     pub(crate) fn usage(message: impl Into<String>, hint: &'static str) -> Self {
-        Self { why: NotStarted::Usage, message: message.into(), hint }
+        Self::Wrong { why: NotStarted::Usage, message: message.into(), hint }
     }
 
     pub(crate) fn config(message: impl Into<String>, hint: &'static str) -> Self {
-        Self { why: NotStarted::Config, message: message.into(), hint }
+        Self::Wrong { why: NotStarted::Config, message: message.into(), hint }
     }
 
     /// Tells it, and gives the exit code.
     pub(crate) fn tell(self, printer: &mut Printer) -> ExitCode {
-        let result = RunResult::not_started(self.why, self.message, self.hint.to_owned());
+        let (result, signal) = match self {
+            Self::Wrong { why, message, hint } => {
+                (RunResult::not_started(why, message, hint.to_owned()), None)
+            }
+            Self::Stopped(signal) => (RunResult::without_turn(StopReason::Interrupted, None), Some(signal)),
+            Self::Broken => (RunResult::without_turn(StopReason::InternalError, None), None),
+        };
         printer.result(&result);
-        exit::code(&result, None)
+        exit::code(&result, signal)
     }
 }
 
@@ -71,7 +82,7 @@ impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
         if matches!(error, StoreError::Held { .. }) {
             let hint = "wait until its turn is over, or stop that process";
-            return Self { why: NotStarted::Held, message: error.to_string(), hint };
+            return Self::Wrong { why: NotStarted::Held, message: error.to_string(), hint };
         }
         Self::config(error.to_string(), "petasos sessions list shows the sessions there are")
     }
@@ -93,9 +104,10 @@ impl From<OpError> for Refusal {
     fn from(error: OpError) -> Self {
         match error {
             OpError::Store(error) => error.into(),
-            OpError::Rejected(_) | OpError::Closed => {
+            OpError::Rejected(_) => {
                 Self::usage(error.to_string(), "petasos sessions show tells how the session stands")
             }
+            OpError::Closed => Self::Broken,
         }
     }
 }

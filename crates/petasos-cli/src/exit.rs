@@ -47,10 +47,10 @@ fn number(reason: StopReason, signal: Option<Signal>) -> u8 {
     }
 }
 
-/// The exit code of a run whose end was not waited for.
-pub(crate) fn without_result(signal: Option<Signal>) -> ExitCode {
+/// The exit code of a program that was left while nothing ran.
+pub(crate) fn at_rest(signal: Option<Signal>) -> ExitCode {
     match signal {
         Some(signal) => ExitCode::from(number(StopReason::Interrupted, Some(signal))),
-        None => ExitCode::from(INTERNAL),
+        None => ExitCode::SUCCESS,
     }
 }

@@ -62,7 +62,8 @@ fn misused(arguments: &[OsString], error: &clap::Error) -> ExitCode {
         print::data(error.to_string().trim_end());
         return ExitCode::SUCCESS;
     }
-    let wants_json = arguments.iter().any(|argument| argument == "--json");
+    let mut flags = arguments.iter().take_while(|argument| *argument != "--");
+    let wants_json = flags.any(|argument| argument == "--json");
     let text = error.to_string();
     let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
     let mut tips = text.lines().filter_map(|line| line.trim().strip_prefix("tip: "));

@@ -5,20 +5,33 @@ use std::io::{self, IsTerminal as _, Write as _};
 use petasos_core::tool::Outcome;
 use petasos_runtime::{DeltaKind, Event, RunResult, WantsTold};
 
-/// Writes a line of data. If nobody reads any more there is nobody to tell, and the run goes on.
-pub(crate) fn data(line: &str) {
+/// Writes a line for a program, as it is. If nobody reads any more there is nobody to tell, and the run goes on.
+pub(crate) fn line(line: &str) {
     drop(writeln!(io::stdout().lock(), "{line}"));
 }
 
-/// Writes a line of talk.
+/// Writes data for a person; into a file or a pipe it goes as it is.
+pub(crate) fn data(text: &str) {
+    if io::stdout().is_terminal() { line(&plain(text)) } else { line(text) }
+}
+
+/// Writes a line of talk. What of it comes from a model, a tool or a file does not reach the terminal's controls.
 pub(crate) fn talk(line: &str) {
-    drop(writeln!(io::stderr().lock(), "{line}"));
+    drop(writeln!(io::stderr().lock(), "{}", plain(line)));
+}
+
+/// Writes what a person is to answer behind.
+pub(crate) fn invitation(text: &str) {
+    let mut to = io::stderr().lock();
+    drop(write!(to, "{text}"));
+    drop(to.flush());
 }
 
 /// Writes a piece of data without a line end.
-pub(crate) fn piece(text: &str) {
+fn piece(text: &str) {
     let mut out = io::stdout().lock();
-    drop(write!(out, "{text}"));
+    let shown = if out.is_terminal() { plain(text) } else { text.to_owned() };
+    drop(write!(out, "{shown}"));
     drop(out.flush());
 }
 
@@ -32,7 +45,7 @@ pub(crate) fn plain(text: &str) -> String {
         '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
         other => other,
     };
-    text.chars().map(show).collect()
+    text.replace("\r\n", "\n").chars().map(show).collect()
 }
 
 /// One line of at most so many characters.
@@ -42,6 +55,15 @@ pub(crate) fn line_of(text: &str, most: usize) -> String {
         true => text.chars().take(most.saturating_sub(1)).chain(['…']).collect(),
         false => text,
     }
+}
+
+/// What a call that asks wants to do, whole: a person is to see all of what they say yes to.
+pub(crate) fn question(call: &str, tool: &str, arguments: &str, wants: WantsTold) -> String {
+    let what = match wants {
+        WantsTold::Approval => "asks for leave to run",
+        WantsTold::Answer => "asks",
+    };
+    format!("  ? call {call} {what}: {} {}", line_of(tool, 64), plain(arguments))
 }
 
 /// Characters of a call's arguments, or of a result, in a line of talk.
@@ -63,26 +85,32 @@ pub(crate) struct Printer {
     style: Style,
     /// A line of text is open on stdout.
     is_open: bool,
+    /// Text of the present step was told as it came.
+    is_told: bool,
 }
 
 impl Printer {
+    fn new(style: Style) -> Self {
+        Self { style, is_open: false, is_told: false }
+    }
+
     pub(crate) fn json() -> Self {
-        Self { style: Style::Json, is_open: false }
+        Self::new(Style::Json)
     }
 
     pub(crate) fn job() -> Self {
-        Self { style: Style::Job, is_open: false }
+        Self::new(Style::Job)
     }
 
     pub(crate) fn chat() -> Self {
-        Self { style: Style::Chat, is_open: false }
+        Self::new(Style::Chat)
     }
 
     /// Tells an event.
     pub(crate) fn event(&mut self, event: &Event) {
         match self.style {
             Style::Json => match event.line() {
-                Ok(line) => data(&line),
+                Ok(text) => line(&text),
                 Err(error) => talk(&format!("petasos: an event cannot be written: {error}")),
             },
             Style::Job | Style::Chat => self.tell(event),
@@ -97,9 +125,11 @@ impl Printer {
     fn tell(&mut self, event: &Event) {
         match event {
             Event::Delta { kind: DeltaKind::Text, text, .. } if self.style == Style::Chat => {
-                piece(&plain(text));
+                piece(text);
                 self.is_open = true;
+                self.is_told = true;
             }
+            Event::StepStart { .. } => self.is_told = false,
             Event::ToolStart { tool, call, .. } => self.aside(&format!("  · {tool} ({call})")),
             Event::ToolResult { tool, outcome, text, .. } => {
                 let sign = if matches!(outcome, Outcome::Ok | Outcome::Empty) { "✓" } else { "✗" };
@@ -114,12 +144,10 @@ impl Printer {
                     ));
                 }
             }
+            // A chat shows a question when it is the next to be answered.
+            Event::Asking { .. } if self.style == Style::Chat => {}
             Event::Asking { call, tool, arguments, wants, .. } => {
-                let what = match wants {
-                    WantsTold::Approval => "asks for leave to run",
-                    WantsTold::Answer => "asks",
-                };
-                self.aside(&format!("  ? call {call} {what}: {tool} {}", plain(arguments)));
+                self.aside(&question(&call.to_string(), tool, arguments, *wants));
             }
             Event::Note { text, .. } => self.aside(&format!("  note to the model: {}", line_of(text, SHOWN))),
             Event::Retrying { message, at, .. } => {
@@ -127,33 +155,32 @@ impl Printer {
                 self.aside(&format!("  {what}: {}", line_of(message, 300)));
             }
             Event::Result(result) => self.end(result),
-            Event::Said { .. }
-            | Event::TurnStart { .. }
-            | Event::StepStart { .. }
-            | Event::Delta { .. }
-            | Event::TurnEnd { .. } => {}
+            Event::Said { .. } | Event::TurnStart { .. } | Event::Delta { .. } | Event::TurnEnd { .. } => {}
         }
     }
 
     fn end(&mut self, result: &RunResult) {
         match self.style {
-            Style::Job if !result.reply.is_blank() => data(&plain(&result.reply)),
+            // A summary that was made by rule did not come as a reply.
+            Style::Chat if self.is_told => self.close_line(),
+            Style::Job | Style::Chat if !result.reply.is_blank() => data(&result.reply),
             Style::Chat | Style::Job | Style::Json => self.close_line(),
         }
         if let Some(error) = &result.error {
-            talk(&format!("petasos: {}: {}", result.status, plain(&error.message)));
-            talk(&format!("  next: {}", plain(&error.hint)));
+            talk(&format!("petasos: {}: {}", result.status, error.message));
+            talk(&format!("  next: {}", error.hint));
         }
     }
 
-    fn aside(&mut self, line: &str) {
+    /// Tells something beside the answer.
+    pub(crate) fn aside(&mut self, line: &str) {
         self.close_line();
         talk(line);
     }
 
     fn close_line(&mut self) {
         if self.is_open {
-            data("");
+            line("");
             self.is_open = false;
         }
     }

@@ -99,6 +99,11 @@ impl Listed {
         self.0.title.as_deref().or(self.0.first.as_deref()).unwrap_or_default()
     }
 
+    /// True if nothing was said in it: it was opened and left.
+    pub fn is_blank(&self) -> bool {
+        self.0.first.is_none()
+    }
+
     /// How many entries it has.
     pub fn entries(&self) -> u64 {
         self.0.entries

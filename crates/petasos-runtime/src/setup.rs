@@ -181,7 +181,8 @@ impl Setup {
         let listing = self.sessions().await?;
         let fits = |listed: &&crate::inspect::Listed| match prefix {
             Some(prefix) => listed.id().as_str().starts_with(prefix),
-            None => listed.is_in(&self.places.workspace),
+            // One that was opened and left is nothing to go on with.
+            None => listed.is_in(&self.places.workspace) && !listed.is_blank(),
         };
         let fitting: Vec<_> = listing.sessions.iter().filter(fits).collect();
         let unreadable = listing

@@ -3,6 +3,7 @@
 //! A line is said; one that comes while the agent works waits for the end of the turn. Ctrl-C stops the turn,
 //! and at rest the program.
 
+use std::collections::VecDeque;
 use std::io::BufRead as _;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -10,14 +11,16 @@ use std::sync::Arc;
 use petasos_core::approval::{Answer, Scope};
 use petasos_core::entry::When;
 use petasos_core::id::{CallId, Digest};
+use petasos_core::stop::StopReason;
 use petasos_core::text::Text;
 use petasos_core::turn::OnAsk;
-use petasos_runtime::{Event, Op, RunResult, SessionHandle, WantsTold};
+use petasos_runtime::{Event, Follows, Op, RunResult, SessionHandle, WantsTold};
 use tokio::sync::mpsc;
 
-use super::watch::Stops;
+use super::watch::{Stops, left};
 use super::{Refusal, commands, set_up};
 use crate::args::ChatArguments;
+use crate::exit::Signal;
 use crate::print::{self, Printer, is_person_there};
 use crate::{World, exit};
 
@@ -31,35 +34,51 @@ Any other line is said. While the agent works it waits for the end of the turn."
 /// Talks until the input ends.
 pub(crate) async fn chat(arguments: ChatArguments, world: &World) -> ExitCode {
     let mut printer = Printer::chat();
-    match begin(arguments, world).await {
-        Ok(mut chat) => chat.talk().await,
+    let mut stops = Stops::listen();
+    match begin(arguments, world, &mut stops).await {
+        Ok(chat) => chat.talk(printer, stops).await,
         Err(refusal) => refusal.tell(&mut printer),
     }
 }
 
-async fn begin(arguments: ChatArguments, world: &World) -> Result<Chat, Refusal> {
+async fn begin(arguments: ChatArguments, world: &World, stops: &mut Stops) -> Result<Chat, Refusal> {
     let setup = set_up(world, arguments.workspace.as_deref(), arguments.model.flags())?;
-    let chosen = setup.choose().await?;
+    let chosen = stops.or(setup.choose()).await?;
     let agent = setup.agent(commands(arguments.allow_commands))?;
-    let on_ask = setup.settings.on_ask.unwrap_or(OnAsk::Ask);
-    let session = agent.create(setup.terms(&chosen, on_ask)).await?;
+    let session = stops.or(agent.create(setup.terms(&chosen, OnAsk::Ask))).await?;
     print::talk(&format!("petasos: session {}, {chosen}. /help lists what can be done.", session.id()));
     Ok(Chat {
         session,
-        printer: Printer::chat(),
-        questions: Vec::new(),
-        is_busy: false,
+        questions: VecDeque::new(),
+        work: Work::Rests,
+        input: Input::Open,
         last: None,
         is_person: is_person_there(),
     })
 }
 
+/// Whether the agent works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Work {
+    Rests,
+    Works,
+    /// It was told to stop.
+    Stopping,
+}
+
+/// Whether a person can still say something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Input {
+    Open,
+    Ended,
+}
+
 struct Chat {
     session: SessionHandle,
-    printer: Printer,
     /// Calls that wait for an answer, in the order in which they asked.
-    questions: Vec<Question>,
-    is_busy: bool,
+    questions: VecDeque<Question>,
+    work: Work,
+    input: Input,
     last: Option<Arc<RunResult>>,
     is_person: bool,
 }
@@ -68,65 +87,101 @@ struct Question {
     call: CallId,
     shown: Digest,
     wants: WantsTold,
+    text: String,
 }
 
 enum Heard {
     Line(Option<String>),
     Event(Option<Event>),
-    Signal,
+    Signal(Signal),
 }
 
 impl Chat {
-    async fn talk(&mut self) -> ExitCode {
-        let mut stops = Stops::listen();
+    async fn talk(mut self, mut printer: Printer, mut stops: Stops) -> ExitCode {
         let mut lines = read_lines();
-        let mut has_input = true;
         self.invite();
-        while has_input || self.is_busy {
+        let mut ended_by = None;
+        while self.input == Input::Open || self.work != Work::Rests {
             let heard = tokio::select! {
                 event = self.session.next_event() => Heard::Event(event),
-                line = lines.recv(), if has_input => Heard::Line(line),
-                _ = stops.next() => Heard::Signal,
+                line = lines.recv(), if self.input == Input::Open => Heard::Line(line),
+                signal = stops.next() => Heard::Signal(signal),
             };
             match heard {
-                Heard::Event(Some(event)) => self.hear(event),
-                Heard::Event(None) => break,
-                Heard::Line(Some(line)) if line.trim() == "/quit" => has_input = self.leave().await,
-                Heard::Line(Some(line)) => self.say(line).await,
-                Heard::Line(None) => has_input = self.leave().await,
-                Heard::Signal if self.is_busy => self.ask(Op::Interrupt).await,
-                Heard::Signal => break,
+                Heard::Event(Some(event)) => self.hear(event, &mut printer).await,
+                Heard::Event(None) => {
+                    let watched = left(&self.session, &mut printer, StopReason::InternalError, None);
+                    return exit::code(&watched.result, None);
+                }
+                Heard::Line(Some(line)) if line.trim() != "/quit" => self.say(line).await,
+                Heard::Line(_) => self.end_input().await,
+                Heard::Signal(signal) => {
+                    if signal == Signal::Terminate {
+                        self.end_input().await;
+                        ended_by = Some(signal);
+                    }
+                    match self.work {
+                        Work::Rests => break,
+                        Work::Works => self.interrupt().await,
+                        // Twice means now.
+                        Work::Stopping => {
+                            let watched =
+                                left(&self.session, &mut printer, StopReason::Interrupted, Some(signal));
+                            return exit::code(&watched.result, Some(signal));
+                        }
+                    }
+                }
             }
         }
-        match &self.last {
-            Some(result) => exit::code(result, None),
-            None => ExitCode::SUCCESS,
+        let Self { session, last, .. } = self;
+        session.close().await;
+        match last {
+            Some(result) => exit::code(&result, ended_by),
+            None => exit::at_rest(ended_by),
         }
     }
 
     /// The input has ended: what asks can no longer be answered, what runs comes to its end.
-    async fn leave(&mut self) -> bool {
+    async fn end_input(&mut self) {
+        self.input = Input::Ended;
         if !self.questions.is_empty() {
             self.questions.clear();
             self.ask(Op::Park).await;
         }
-        false
     }
 
-    fn hear(&mut self, event: Event) {
-        self.printer.event(&event);
+    async fn interrupt(&mut self) {
+        self.work = Work::Stopping;
+        self.ask(Op::Interrupt).await;
+    }
+
+    async fn hear(&mut self, event: Event, printer: &mut Printer) {
+        printer.event(&event);
         match event {
-            Event::TurnStart { .. } => self.is_busy = true,
-            Event::Asking { call, shown, wants, .. } => {
-                self.questions.push(Question { call, shown, wants });
-                self.invite();
+            Event::TurnStart { .. } => self.work = Work::Works,
+            // Nobody is here to answer.
+            Event::Asking { .. } if self.input == Input::Ended => drop(self.ask(Op::Park).await),
+            Event::Asking { call, tool, arguments, wants, shown, .. } => {
+                let text = print::question(&call.to_string(), &tool, &arguments, wants);
+                self.questions.push_back(Question { call, shown, wants, text });
+                if self.questions.len() == 1 {
+                    self.invite();
+                }
             }
-            Event::ToolResult { call, .. } => self.questions.retain(|question| question.call != call),
+            Event::ToolResult { call, .. } => {
+                let before = self.questions.len();
+                self.questions.retain(|question| question.call != call);
+                if self.questions.len() < before && !self.questions.is_empty() {
+                    self.invite();
+                }
+            }
             Event::Result(result) => {
                 self.questions.clear();
-                self.is_busy = false;
+                if result.follows == Follows::Nothing {
+                    self.work = Work::Rests;
+                    self.invite();
+                }
                 self.last = Some(result);
-                self.invite();
             }
             Event::Said { .. }
             | Event::StepStart { .. }
@@ -144,53 +199,67 @@ impl Chat {
         match text {
             "" => self.invite(),
             "/help" => print::talk(HELP),
-            "/stop" => self.ask(Op::Interrupt).await,
-            "/go" => self.ask(Op::Continue { add: Default::default() }).await,
+            "/stop" if self.work == Work::Rests => print::talk("petasos: nothing is running"),
+            "/stop" => self.interrupt().await,
+            "/go" => self.start(Op::Continue { add: Default::default() }).await,
             _ => {
                 if let Some(steer) = text.strip_prefix("/steer ") {
-                    self.ask(Op::say(steer, When::NextStep)).await;
+                    // At rest there is no step to come, so it begins a turn.
+                    let when = if self.work == Work::Rests { When::Now } else { When::NextStep };
+                    self.start(Op::say(steer, when)).await;
                 } else if text.starts_with('/') {
                     print::talk(&format!("petasos: there is no {text}\n{HELP}"));
-                } else if let Some(question) = self.questions.first() {
+                } else if let Some(question) = self.questions.front() {
                     match answer(question, text) {
                         Some(answer) => self.decide(answer).await,
                         None => self.invite(),
                     }
                 } else {
-                    self.is_busy = true;
-                    self.ask(Op::say(line, When::Now)).await;
+                    self.start(Op::say(line, When::Now)).await;
                 }
             }
         }
     }
 
+    /// Asks for what begins a turn, or waits for the one that runs.
+    async fn start(&mut self, op: Op) {
+        if self.ask(op).await && self.work == Work::Rests {
+            self.work = Work::Works;
+        }
+    }
+
     async fn decide(&mut self, answer: Answer) {
-        let Question { call, shown, .. } = self.questions.remove(0);
+        let Some(Question { call, shown, .. }) = self.questions.pop_front() else { return };
         self.ask(Op::Decide { call, answer, shown }).await;
         if !self.questions.is_empty() {
             self.invite();
         }
     }
 
-    async fn ask(&mut self, op: Op) {
-        if let Err(error) = self.session.ask(op).await {
-            self.is_busy = false;
-            print::talk(&format!("petasos: {error}"));
-            self.invite();
+    /// Asks something of the session; true if it was taken in.
+    async fn ask(&mut self, op: Op) -> bool {
+        match self.session.ask(op).await {
+            Ok(_) => true,
+            Err(error) => {
+                print::talk(&format!("petasos: {error}"));
+                self.invite();
+                false
+            }
         }
     }
 
+    /// Shows the question that is next, or that a line is waited for.
     fn invite(&self) {
-        match self.questions.first() {
-            Some(Question { wants: WantsTold::Approval, .. }) => {
-                print::talk(
-                    "  [y]es, yes for this [s]ession, [n]o and go on, [x] no and stop; or write why not",
-                );
+        if let Some(Question { call, wants, text, .. }) = self.questions.front() {
+            print::talk(text);
+            if *wants == WantsTold::Approval {
+                print::talk(&format!(
+                    "  {call}: [y]es, yes for this [s]ession, [n]o and go on, [x] no and stop; or write why not"
+                ));
             }
-            Some(Question { wants: WantsTold::Answer, .. }) | None => {}
         }
-        if self.is_person && (!self.is_busy || !self.questions.is_empty()) {
-            print::piece("> ");
+        if self.is_person && (self.work == Work::Rests || !self.questions.is_empty()) {
+            print::invitation("> ");
         }
     }
 }

@@ -10,6 +10,7 @@ use petasos_runtime::Setup;
 use petasos_runtime::config::Flags;
 
 use super::run::job;
+use super::watch::Stops;
 use super::{Refusal, set_up};
 use crate::World;
 use crate::args::{DemoArguments, HowArguments};
@@ -32,6 +33,7 @@ async fn begin(arguments: DemoArguments, world: &World, printer: &mut Printer) -
         print::talk(&format!("  {name}"));
     }
     print::talk(&format!("It is told: {DEMO_TASK}"));
+    let mut stops = Stops::listen();
     let is_named = arguments.model.flags().names_a_model();
     let found = if arguments.scripted {
         None
@@ -45,13 +47,13 @@ async fn begin(arguments: DemoArguments, world: &World, printer: &mut Printer) -
     let code = match found {
         Some(_) => {
             print::talk("The model is a real one, so the result is its own.");
-            job(&setup, &how, printer, DEMO_TASK.to_owned()).await
+            job(&setup, &how, (printer, &mut stops), DEMO_TASK.to_owned()).await
         }
         None => {
             print::talk(
                 "No model is asked: the script that comes with petasos stands in for one. Tools and files are real.",
             );
-            scripted(world, &folder, &how, printer).await?
+            scripted(world, &folder, &how, (printer, &mut stops)).await?
         }
     };
     show(&folder);
@@ -62,7 +64,7 @@ async fn scripted(
     world: &World,
     folder: &Path,
     how: &HowArguments,
-    printer: &mut Printer,
+    (printer, stops): (&mut Printer, &mut Stops),
 ) -> Result<ExitCode, Refusal> {
     let hint = "report it: the shipped script is broken";
     let script = Script::parse(DEMO).map_err(|error| Refusal::config(error.to_string(), hint))?;
@@ -72,7 +74,7 @@ async fn scripted(
     let flags =
         Flags { base_url: Some(server.base_url()), model: Some("scripted".to_owned()), ..Flags::default() };
     let setup: Setup = set_up(world, Some(folder), flags)?;
-    let code = job(&setup, how, printer, DEMO_TASK.to_owned()).await;
+    let code = job(&setup, how, (printer, stops), DEMO_TASK.to_owned()).await;
     server.stop().await;
     Ok(code)
 }
@@ -87,7 +89,7 @@ fn show(folder: &Path) {
         if let Ok(text) = fs::read_to_string(folder.join(name)) {
             print::talk(&format!("{} now holds:", folder.join(name).display()));
             for line in text.lines() {
-                print::talk(&format!("  {}", print::plain(line)));
+                print::talk(&format!("  {}", line));
             }
         }
     }

@@ -28,7 +28,7 @@ async fn begin(path: &Path, port: u16, record: Option<PathBuf>) -> Result<(), Re
     let server = Server::start(script, options)
         .await
         .map_err(|error| Refusal::config(error.to_string(), "name another --port or --record file"))?;
-    print::data(&server.base_url());
+    print::line(&server.base_url());
     stops.next().await;
     server.stop().await;
     Ok(())

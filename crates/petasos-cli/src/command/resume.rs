@@ -8,11 +8,11 @@ use petasos_core::entry::When;
 use petasos_core::session::Terms;
 use petasos_core::text::Text;
 use petasos_core::time::Span;
-use petasos_core::turn::OnAsk;
+use petasos_core::turn::{Mode, OnAsk};
 use petasos_runtime::{Asking, Op, SessionHandle};
 
 use super::run::leave;
-use super::watch::{Decided, Stops, watch};
+use super::watch::{Stops, watch};
 use super::{Refusal, commands, printer, set_up, unattended};
 use crate::args::{ResumeArguments, Which};
 use crate::print::Printer;
@@ -42,22 +42,21 @@ async fn go_on(
     // Another model only if one is named here; else the turn keeps its own. One that was killed before its first turn
     // began has none yet.
     let is_open = own.is_none() || model.flags().names_a_model();
-    let chosen = if is_open { Some(setup.choose().await?) } else { None };
+    let chosen = if is_open { Some(stops.or(setup.choose()).await?) } else { None };
     let decision = match (approve, deny) {
         (Some(which), _) => Some((which, Answer::Yes { scope: Scope::Once })),
         (None, Some(which)) => Some((which, Answer::No { reason: Text::from("the user said no") })),
         (None, None) => None,
     };
-    // A call that was decided about is asked again first, so that what runs is what was shown.
-    let on_ask = if decision.is_some() { OnAsk::Ask } else { unattended(&how, &setup) };
-    let mut session = agent.open(&found.id, |log| setup.terms_for(log, chosen.as_ref(), on_ask)).await?;
+    let on_ask = unattended(&how, &setup);
+    let opening = agent.open(&found.id, |log| setup.terms_for(log, chosen.as_ref(), on_ask));
+    let mut session = stops.or(opening).await?;
     for damage in session.damage() {
         print::talk(&format!("petasos: the log of session {} is damaged: {damage}", session.id()));
     }
-    let decided = match decision {
-        Some((which, answer)) => Some(decide(&session, which, answer)?),
-        None => None,
-    };
+    if let Some((which, answer)) = decision {
+        decide(&session, which, answer).await?;
+    }
     let add =
         Limits { steps: add_steps, tokens: add_tokens, micro_usd: None, time: add_time.map(Span::seconds) };
     match message {
@@ -78,16 +77,24 @@ async fn go_on(
             ));
         }
         None => {
-            // Its own limits stay; mode and target are those of this command.
-            session.ask(Op::Terms(Box::new(session.terms().clone()))).await?;
+            if model.max_steps.is_some() {
+                let hint = "add to them instead: --add-steps N";
+                return Err(Refusal::usage("--max-steps is for a new turn; this one keeps its limits", hint));
+            }
+            // What still waits for a person goes on waiting; a refusal is not what it was parked for.
+            let terms = session.terms().clone();
+            let on_ask = if session.standing().asking.is_empty() { on_ask } else { OnAsk::Park };
+            let terms = Terms { mode: Mode { on_ask, ..terms.mode }, ..terms };
+            session.ask(Op::Terms(Box::new(terms))).await?;
             session.ask(Op::Continue { add }).await?;
         }
     }
-    let watched = watch(&mut session, printer, &mut stops, decided).await;
+    let watched = watch(&mut session, printer, &mut stops).await;
     Ok(leave(watched, session).await)
 }
 
-fn decide(session: &SessionHandle, which: Which, answer: Answer) -> Result<Decided, Refusal> {
+/// A call that waits is decided about before the turn goes on.
+async fn decide(session: &SessionHandle, which: Which, answer: Answer) -> Result<(), Refusal> {
     let asking = &session.standing().asking;
     let told = || asking.iter().map(|one| one.call.to_string()).collect::<Vec<_>>().join(", ");
     let found = match (which, asking.as_slice()) {
@@ -108,5 +115,6 @@ fn decide(session: &SessionHandle, which: Which, answer: Answer) -> Result<Decid
         },
     };
     let Asking { call, shown } = *found;
-    Ok(Decided { call, shown, answer })
+    session.ask(Op::Decide { call, answer, shown }).await?;
+    Ok(())
 }

@@ -7,7 +7,7 @@ use petasos_runtime::{Event, Listed, Setup};
 
 use super::{Refusal, set_up};
 use crate::args::SessionsCommand;
-use crate::print::{Printer, line_of, plain};
+use crate::print::{Printer, line_of};
 use crate::{World, print};
 
 /// Lists or shows sessions.
@@ -37,7 +37,7 @@ async fn list(setup: &Setup, json: bool, all: bool) -> Result<(), Refusal> {
     for listed in listing.sessions.iter().filter(here) {
         count += 1;
         match json {
-            true => print::data(&listed.line()),
+            true => print::line(&listed.line()),
             false => print::data(&row(listed, all)),
         }
     }
@@ -72,7 +72,7 @@ async fn show(setup: &Setup, session: Option<&str>, json: bool) -> Result<(), Re
         }
         return Ok(());
     }
-    print::data(&format!("session {} in {}", found.id, plain(&found.workspace.to_string_lossy())));
+    print::data(&format!("session {} in {}", found.id, found.workspace.display()));
     for event in &shown.events {
         if let Some(line) = line(event) {
             print::data(&line);
@@ -86,10 +86,10 @@ async fn show(setup: &Setup, session: Option<&str>, json: bool) -> Result<(), Re
 
 fn line(event: &Event) -> Option<String> {
     Some(match event {
-        Event::Said { entry, text, .. } => format!("{entry:>5}  said: {}", plain(text)),
+        Event::Said { entry, text, .. } => format!("{entry:>5}  said: {}", text),
         Event::TurnStart { entry, model, provider, continues, .. } => {
             let what = if *continues { "turn goes on" } else { "turn begins" };
-            format!("{entry:>5}  {what} with {} at {}", plain(model), plain(provider))
+            format!("{entry:>5}  {what} with {} at {}", model, provider)
         }
         Event::StepStart { entry, step, attempt, tokens, .. } => {
             let again = if *attempt > 1 { format!(", try {attempt}") } else { String::new() };
@@ -104,13 +104,13 @@ fn line(event: &Event) -> Option<String> {
                     call.call
                 )
             });
-            format!("{entry:>5}  reply: {}{}", plain(text), calls.collect::<String>())
+            format!("{entry:>5}  reply: {}{}", text, calls.collect::<String>())
         }
         Event::ToolResult { entry, call, tool, outcome, text, .. } => {
-            format!("{entry:>5}  {tool} ({call}) {outcome:?}: {}", line_of(text, 160))
+            format!("{entry:>5}  {} ({call}) {outcome:?}: {}", line_of(tool, 64), line_of(text, 160))
         }
         Event::Asking { entry, call, tool, arguments, .. } => {
-            format!("{entry:>5}  call {call} asks: {tool} {}", line_of(arguments, 160))
+            format!("{entry:>5}  call {call} asks: {} {}", line_of(tool, 64), line_of(arguments, 160))
         }
         Event::Note { entry, text, .. } => format!("{entry:>5}  note: {}", line_of(text, 160)),
         Event::TurnEnd { entry, status, steps, .. } => {

@@ -1,30 +1,37 @@
-//! Watches a run to its end: tells its events, passes signals on, and answers what was answered beforehand.
+//! Watches a run to its end: tells its events and passes signals on.
 
-use petasos_core::approval::Answer;
-use petasos_core::id::{CallId, Digest};
-use petasos_runtime::{Event, Op, RunResult, SessionHandle};
+use std::future::Future;
+use std::sync::Arc;
+
+use petasos_core::stop::StopReason;
+use petasos_runtime::{Event, Follows, Op, RunResult, SessionHandle};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 
+use super::Refusal;
 use crate::exit::Signal;
 use crate::print::Printer;
-
-/// What a person decided before the run began.
-#[derive(Clone, Debug)]
-pub(crate) struct Decided {
-    pub(crate) call: CallId,
-    /// Over what was shown when the session was parked.
-    pub(crate) shown: Digest,
-    pub(crate) answer: Answer,
-}
 
 /// How a run ended.
 #[derive(Debug)]
 pub(crate) struct Watched {
-    pub(crate) result: Option<std::sync::Arc<RunResult>>,
+    /// Its result, told already.
+    pub(crate) result: Arc<RunResult>,
+    /// The signal that stopped it.
     pub(crate) signal: Option<Signal>,
+    /// Whether the session is at rest.
+    pub(crate) rest: Rest,
 }
 
-/// The two signals that stop a run.
+/// Whether a session is at rest when it is no longer watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// It is.
+    Rests,
+    /// Its end is not waited for.
+    Left,
+}
+
+/// The two signals that stop a run. They are listened for as long as this lives.
 #[derive(Debug)]
 pub(crate) struct Stops {
     interrupt: Option<Signals>,
@@ -48,6 +55,17 @@ impl Stops {
             else => std::future::pending().await,
         }
     }
+
+    /// Waits for something that comes before a run, and gives it up for a signal.
+    pub(crate) async fn or<T, E: Into<Refusal>>(
+        &mut self,
+        wait: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, Refusal> {
+        tokio::select! {
+            done = wait => done.map_err(Into::into),
+            signal = self.next() => Err(Refusal::Stopped(signal)),
+        }
+    }
 }
 
 async fn receive(signals: &mut Option<Signals>) -> Option<()> {
@@ -57,40 +75,33 @@ async fn receive(signals: &mut Option<Signals>) -> Option<()> {
     }
 }
 
-/// Watches until the result of the run. A second signal does not wait for it.
-pub(crate) async fn watch(
-    session: &mut SessionHandle,
-    printer: &mut Printer,
-    stops: &mut Stops,
-    mut decided: Option<Decided>,
-) -> Watched {
+/// Watches until the session rests. A second signal does not wait for that.
+pub(crate) async fn watch(session: &mut SessionHandle, printer: &mut Printer, stops: &mut Stops) -> Watched {
     let mut stopped_by = None;
     loop {
         let event = tokio::select! {
             event = session.next_event() => event,
             signal = stops.next() => {
                 if stopped_by.replace(signal).is_some() {
-                    return Watched { result: None, signal: stopped_by };
+                    return left(session, printer, StopReason::Interrupted, stopped_by);
                 }
                 // At rest there is nothing to interrupt, and its result is on the way.
                 drop(session.ask(Op::Interrupt).await);
                 continue;
             }
         };
-        let Some(event) = event else { return Watched { result: None, signal: stopped_by } };
+        let Some(event) = event else {
+            return left(session, printer, StopReason::InternalError, stopped_by);
+        };
         printer.event(&event);
         match event {
-            Event::Asking { call, shown, .. } => {
-                let op = match decided.take_if(|one| one.call == call && one.shown == shown) {
-                    Some(Decided { answer, .. }) => Op::Decide { call, answer, shown },
-                    // Nobody is here for another question, or for one that changed since.
-                    None => Op::Park,
-                };
-                // Under a policy that refuses or parks by itself nothing is asked, and nothing to be answered.
-                drop(session.ask(op).await);
+            // Nobody is here to answer.
+            Event::Asking { .. } => drop(session.ask(Op::Park).await),
+            Event::Result(result) if result.follows == Follows::Nothing => {
+                return Watched { result, signal: stopped_by, rest: Rest::Rests };
             }
-            Event::Result(result) => return Watched { result: Some(result), signal: stopped_by },
-            Event::Said { .. }
+            Event::Result(_)
+            | Event::Said { .. }
             | Event::TurnStart { .. }
             | Event::StepStart { .. }
             | Event::Delta { .. }
@@ -102,4 +113,16 @@ pub(crate) async fn watch(
             | Event::TurnEnd { .. } => {}
         }
     }
+}
+
+/// The result of a run whose end is not waited for, or that will tell none.
+pub(crate) fn left(
+    session: &SessionHandle,
+    printer: &mut Printer,
+    reason: StopReason,
+    signal: Option<Signal>,
+) -> Watched {
+    let result = RunResult::without_turn(reason, Some(session.id().clone()));
+    printer.result(&result);
+    Watched { result: Arc::new(result), signal, rest: Rest::Left }
 }
