@@ -17,3 +17,4 @@ mod behaviour;
 mod events_page;
 mod kill;
 mod program;
+mod running;

@@ -3,8 +3,9 @@
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 
+use petasos_modelserver::Recorded;
 use petasos_testkit::model_server::ModelServer;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -42,6 +43,22 @@ impl Place {
         fs::write(self.work().join(name), text).unwrap();
     }
 
+    /// Makes the file of settings in the home folder.
+    pub fn settings(&self, text: &str) {
+        fs::create_dir_all(self.home()).unwrap();
+        fs::write(self.home().join("config.yaml"), text).unwrap();
+    }
+
+    /// A folder that takes long to search: 40 files of 1 MB, and what is looked for at the end of the last.
+    pub fn hay(&self) {
+        let hay = "a straw like any other\n".repeat(45_000);
+        fs::create_dir(self.work().join("hay")).unwrap();
+        for place in 0..40 {
+            let last = if place == 39 { "the last needle\n" } else { "" };
+            self.write(&format!("hay/{place:02}.txt"), &format!("{hay}{last}"));
+        }
+    }
+
     /// What a file of the workspace holds; none if it is not there.
     pub fn read(&self, name: &str) -> Option<String> {
         fs::read_to_string(self.work().join(name)).ok()
@@ -64,6 +81,11 @@ impl Place {
     /// `petasos run` against a server.
     pub fn run(&self, server: &ModelServer, arguments: &[&str]) -> Ended {
         ended(self.petasos().arg("run").args(model(server)).args(arguments))
+    }
+
+    /// `petasos run --json` against a server.
+    pub fn run_json(&self, server: &ModelServer, arguments: &[&str]) -> Ended {
+        ended(self.petasos().args(["run", "--json"]).args(model(server)).args(arguments))
     }
 
     /// Any command.
@@ -112,14 +134,36 @@ pub fn model(server: &ModelServer) -> [String; 4] {
     ["--base-url".into(), server.base_url(), "--model".into(), "scripted".into()]
 }
 
+/// What requests to the model hold, in order.
+pub fn bodies(requests: &[Recorded]) -> Vec<Value> {
+    let chats = requests.iter().filter(|request| request.path.ends_with("/chat/completions"));
+    chats.map(|request| serde_json::from_slice(&request.body).unwrap()).collect()
+}
+
+/// The messages of a request.
+pub fn messages(body: &Value) -> &[Value] {
+    body["messages"].as_array().unwrap()
+}
+
+/// The ids of the calls and the texts of the results in a request, in order.
+pub fn results(body: &Value) -> Vec<(&str, &str)> {
+    let tools = messages(body).iter().filter(|message| message["role"] == "tool");
+    tools.map(|message| (message["tool_call_id"].as_str().unwrap(), content(message))).collect()
+}
+
+/// The text of a message, whatever its form.
+pub fn content(message: &Value) -> &str {
+    message["content"].as_str().or_else(|| message["content"][0]["text"].as_str()).unwrap_or_default()
+}
+
+/// The entries of a kind in a log.
+pub fn of_kind<'a>(entries: &'a [Value], kind: &str) -> Vec<&'a Value> {
+    entries.iter().filter(|entry| entry["kind"] == kind).collect()
+}
+
 /// Runs a command to its end.
 pub fn ended(command: &mut Command) -> Ended {
     of(command.output().unwrap())
-}
-
-/// What is left of a process that was begun with its outputs piped.
-pub fn end_of(child: Child) -> Ended {
-    of(child.wait_with_output().unwrap())
 }
 
 fn of(output: Output) -> Ended {

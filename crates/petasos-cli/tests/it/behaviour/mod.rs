@@ -1,3 +1,14 @@
 //! Rows of behaviour, through the binary.
 
 mod l01_to_l03;
+mod l05_l07;
+mod l06_model_failed;
+mod l06_signals;
+mod l06_stops;
+mod l09_l11;
+mod l12;
+mod l13_l14;
+mod resume;
+mod sessions;
+mod t08;
+mod u01;

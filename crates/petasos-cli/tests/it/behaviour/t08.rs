@@ -1,0 +1,47 @@
+//! Row T08: a result that is too large for the model.
+
+use petasos_testkit::model_server::ModelServer;
+use serde_json::{Value, json};
+
+use crate::program::{Place, bodies, of_kind, results};
+
+/// 80 KB from a command: what is sent is capped and says so, the whole is kept, and the model can page through it.
+#[test]
+fn t08_the_whole_of_a_large_output_can_be_paged() {
+    let command = "i=0; while [ $i -lt 8000 ]; do echo line-$i-x; i=$((i+1)); done";
+    let first = format!(r#"{{"calls":[{{"name":"run_command","arguments":{{"command":"{command}"}}}}]}}"#);
+    let place = Place::new();
+    let server = ModelServer::start(&format!("{first}\n{{\"text\":\"long\"}}"));
+    let run = place.run_json(&server, &["--allow-commands", "hello"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    let whole: String = (0..8000).map(|line| format!("line-{line}-x\n")).collect();
+    let sent = bodies(&server.finish());
+    let told = results(&sent[1])[0].1;
+    assert!(told.chars().count() <= 50_000, "{}", told.chars().count());
+    assert!(told.contains("line-0-x") && told.contains("line-7999-x") && !told.contains("line-4000-x"));
+    let result = run.events().into_iter().find(|event| event["type"] == "tool_result").unwrap();
+    assert_eq!(result["text"], told);
+    let hash = result["blob"]["hash"].as_str().unwrap();
+    assert!(told.contains(&format!("blob:{}", &hash[..8])), "{}", &told[..200]);
+    let blob = place.home().join("sessions").join(&place.sessions()[0]).join("blobs").join(hash);
+    assert_eq!(std::fs::read_to_string(&blob).unwrap(), whole);
+    assert_eq!(of_kind(&place.entries(), "tool_result")[0]["body"]["bytes"], json!(whole.len()));
+
+    // A later process pages through it.
+    let read = format!(
+        r#"{{"calls":[{{"name":"read_file","arguments":{{"path":"blob:{}","from":4000,"lines":3}}}}]}}"#,
+        &hash[..8]
+    );
+    let server = ModelServer::start(&format!("{read}\n{{\"text\":\"found\"}}"));
+    let base = server.base_url();
+    let run =
+        place.petasos_does(&["resume", "--json", "--base-url", &base, "--model", "m", "-m", "line 4000?"]);
+    assert_eq!((run.code, &run.result()["reply"]), (0, &json!("found")), "{run:?}");
+    let page: Value = run.events().into_iter().find(|event| event["type"] == "tool_result").unwrap();
+    let text = page["text"].as_str().unwrap();
+    assert!(
+        text.contains("line-3999-x") && text.contains("line-4001-x") && !text.contains("line-4002-x"),
+        "{text}"
+    );
+    assert_eq!(std::fs::read_dir(blob.parent().unwrap()).unwrap().count(), 1, "paging makes no blob");
+}
