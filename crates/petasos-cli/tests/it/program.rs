@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use petasos_modelserver::Recorded;
 use petasos_testkit::model_server::ModelServer;
@@ -164,6 +164,11 @@ pub fn of_kind<'a>(entries: &'a [Value], kind: &str) -> Vec<&'a Value> {
 /// Runs a command to its end.
 pub fn ended(command: &mut Command) -> Ended {
     of(command.output().unwrap())
+}
+
+/// What is left of a process that was begun with its outputs piped.
+pub fn end_of(child: Child) -> Ended {
+    of(child.wait_with_output().unwrap())
 }
 
 fn of(output: Output) -> Ended {

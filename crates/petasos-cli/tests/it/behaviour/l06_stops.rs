@@ -73,10 +73,14 @@ fn l06_not_started() {
         let run = place.petasos_does(arguments);
         assert_eq!((run.code, run.result(), run.stderr.as_str()), (2, wanted, ""), "{arguments:?}");
     };
-    let usage = result("usage", "unexpected argument '--stesp' found", "see petasos --help");
-    check(&["run", "--json", "--stesp", "3", "hello"], usage.clone());
+    let usage = result(
+        "usage",
+        "unexpected argument '--max-step' found",
+        "a similar argument exists: '--max-steps'; see petasos --help",
+    );
+    check(&["run", "--json", "--max-step", "3", "hello"], usage.clone());
     // Also where the mistake comes before it.
-    check(&["run", "--stesp", "3", "hello", "--json"], usage);
+    check(&["run", "--max-step", "3", "hello", "--json"], usage);
     let hint = "say it: petasos run \"Read notes.txt and …\", or pipe it in";
     check(&["run", "--json", "--base-url", "http://127.0.0.1:1/v1", "--model", "m"], {
         result("usage", "there is no prompt", hint)

@@ -36,7 +36,11 @@ fn l09_an_argument_that_is_not_there() {
     check(
         r#"{"name":"read_file","arguments":{"pat":"a.txt"}}"#,
         "invalid",
-        ["unknown argument", r#"read_file has no argument "pat" (at pat)"#, r#"use "path" instead of "pat""#],
+        [
+            "unknown argument",
+            r#"read_file has no argument "pat" (at pat)"#,
+            r#"use "path" instead of "pat"; known here: path, from, lines"#,
+        ],
     );
 }
 
