@@ -31,7 +31,7 @@ fn check_interrupted(run: &Ended, code: i32, steps: u32) {
 #[test]
 fn l06_a_signal_while_the_model_is_silent() {
     for (signal, code) in [("INT", 130), ("TERM", 143)] {
-        let server = ModelServer::start("{\"fault\":\"stall\"}\n{\"text\":\"here I am\"}");
+        let server = ModelServer::start(r#"{"fault":"stall"}"#);
         let place = Place::new();
         let mut running = begin(&place, &server);
         running.wait_for("step_start");
@@ -39,9 +39,12 @@ fn l06_a_signal_while_the_model_is_silent() {
         let run = running.end();
         check_interrupted(&run, code, 0);
         assert_eq!(run.result()["reply"], "");
-        let resumed = place.petasos_does(&["resume"]);
+        // The request may have been called off before it was sent, so another server goes on.
+        let server = ModelServer::start(r#"{"text":"here I am"}"#);
+        let base = server.base_url();
+        let resumed = place.petasos_does(&["resume", "--base-url", &base, "--model", "scripted"]);
         assert_eq!((resumed.code, resumed.stdout.as_str()), (0, "here I am\n"), "{resumed:?}");
-        assert_eq!(server.finish().len(), 2);
+        assert_eq!(server.finish().len(), 1);
     }
 }
 
@@ -105,7 +108,7 @@ fn u01_a_signal_before_there_is_a_prompt_ends_with_a_result_too() {
         running.signal(signal);
         let run = running.end_by_itself();
         let error = json!({
-            "kind": "interrupted", "message": "a signal came before a turn began",
+            "kind": "interrupted", "message": "the run was stopped",
             "hint": "nothing was begun; run it again",
         });
         let result = run.result();
@@ -139,12 +142,8 @@ fn l06_a_second_signal_does_not_wait() {
     running.signal("INT");
     let run = running.end();
     let result = run.result();
-    let told = [&result["status"], &result["steps"], &result["session"]];
-    assert_eq!(
-        (run.code, told),
-        (130, [&json!("interrupted"), &json!(1), &json!(place.sessions()[0])]),
-        "{run:?}"
-    );
+    let told = [&result["status"], &result["session"]];
+    assert_eq!((run.code, told), (130, [&json!("interrupted"), &json!(place.sessions()[0])]), "{run:?}");
     assert!(is_gone(pids.trim()), "{pids} is left");
     let resumed = place.petasos_does(&["resume", "--json"]);
     assert_eq!((resumed.code, &resumed.result()["reply"]), (0, &json!("it was stopped")), "{resumed:?}");
