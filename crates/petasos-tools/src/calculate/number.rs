@@ -97,7 +97,10 @@ impl Number {
     pub(super) fn to_the(self, exponent: Self) -> Result<Self, Trouble> {
         if let (Self::Exact(a, b), Self::Exact(power, 1)) = (self, exponent) {
             let times = u32::try_from(power.unsigned_abs());
-            if a.abs() <= 1 && b == 1 && times.is_err() {
+            if a == 0 && power < 0 {
+                return Err(Trouble::ByZero);
+            }
+            if a.unsigned_abs() <= 1 && b == 1 && times.is_err() {
                 return Ok(Self::whole(if a == -1 && power % 2 == 0 { 1 } else { a }));
             }
             let times = times.map_err(|_| Trouble::TooLarge)?;
@@ -230,7 +233,8 @@ fn decimal(above: u128, below: u128) -> Option<(String, String)> {
     digits.push('.');
     let mut significant = usize::from(above >= below) * (digits.len() - 1);
     let mut after = 0;
-    while rest != 0 && after < MOST_DIGITS {
+    // A small number has its digits far behind the point, and one more than is shown tells how to round.
+    while rest != 0 && (after < MOST_DIGITS || significant <= DIGITS) {
         let next = rest.checked_mul(10)?;
         digits.push(char::from_digit(u32::try_from(next / below).ok()?, 10)?);
         rest = next % below;
