@@ -15,8 +15,11 @@ const CHECKS: [(&str, Check); 9] = [
     ("clippy", || {
         passes(&["clippy", "--workspace", "--all-targets", "--locked", "--", "--deny", "warnings"])
     }),
-    // Unit tests and integration tests; examples are built by the check that runs them.
-    ("tests", || passes(&["test", "--workspace", "--tests", "--locked"])),
+    // Examples first: the binary's tests run one of them. Then unit tests and integration tests.
+    ("tests", || {
+        passes(&["build", "--workspace", "--examples", "--locked"])?;
+        passes(&["test", "--workspace", "--tests", "--locked"])
+    }),
     ("doc tests", || passes(&["test", "--workspace", "--doc", "--locked"])),
     ("tidy", tidy::run),
     ("layering", layering::run),
