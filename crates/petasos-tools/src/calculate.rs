@@ -151,6 +151,11 @@ impl Reader {
     fn product(&mut self) -> Result<Number, Problem> {
         let mut left = self.signed()?;
         while let Some((at, sign)) = self.sign(&['*', '/', '%']) {
+            if sign == '%' && self.begins_signed_value() {
+                let why = "it could mean a remainder or a percentage";
+                let hint = "write 7 % (-3) for a remainder, 15% - 3 for a percentage";
+                return Err(Problem::new("unclear", format!("at character {at}: {why}"), hint));
+            }
             let done = if sign == '%' && !self.begins_value() {
                 left.over(Number::whole(100))
             } else {
@@ -248,6 +253,13 @@ impl Reader {
         let is_wanted = |token: &Token| matches!(token, Token::Sign(sign) if wanted.contains(sign));
         let (at, token) = self.tokens.next_if(|(_, token)| is_wanted(token))?;
         if let Token::Sign(sign) = token { Some((at, sign)) } else { None }
+    }
+
+    /// True for a sign that clings to the value behind it.
+    fn begins_signed_value(&self) -> bool {
+        let mut tokens = self.tokens.clone();
+        let Some((sign, Token::Sign('-' | '+'))) = tokens.next() else { return false };
+        matches!(tokens.next(), Some((value, token)) if value == sign + 1 && !matches!(token, Token::Sign(_)))
     }
 
     fn begins_value(&mut self) -> bool {

@@ -33,6 +33,8 @@ async fn t02_sums_are_exact_where_they_can_be() {
         ("7 % 3", "1"),
         ("-7 % 3", "2"),
         ("200 * 15%", "30"),
+        ("15% - 0.05", "0.1"),
+        ("7 % (-3)", "-2"),
         ("1e3 + 1_000", "2000"),
         ("1/7", "0.14285714285714285714 (rounded to 20 digits)"),
         ("2/3", "0.66666666666666666667 (rounded to 20 digits)"),
@@ -68,6 +70,8 @@ async fn t02_sums_that_cannot_be_done_say_why() {
     let table = [
         ("1/0", "division by zero"),
         ("5 % 0", "division by zero"),
+        ("7 % -3", "7 % (-3)"),
+        ("15%-3", "15% - 3"),
         ("0^-1", "division by zero"),
         ("0^-10000000000", "division by zero"),
         ("(-(2^126)*2)^2", "more than 38 digits"),
