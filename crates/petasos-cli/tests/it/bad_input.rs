@@ -312,6 +312,10 @@ fn bad_input_a_setting_is_unknown() {
         let told = format!("there is no setting `{name}`; the nearest is `{nearest}`");
         check_refused(&place, &run, &[file.to_str().unwrap(), &told]);
     }
+    // Nothing is near.
+    let place = config("hooks: {before: x}\n");
+    let told = "there is no setting `hooks.before`; docs/format/config.md lists all that there are";
+    check_refused(&place, &place.petasos_does(&["run", "Do it."]), &[told]);
 }
 
 #[test]

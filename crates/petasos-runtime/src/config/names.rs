@@ -73,7 +73,10 @@ fn about(name: &str, is_workspace: bool) -> Option<String> {
         ));
     }
     match NAMES.iter().find(|known| known.name == name) {
-        None => Some(format!("there is no setting `{name}`; the nearest is `{}`", nearest(name))),
+        None => Some(match nearest(name) {
+            Some(nearest) => format!("there is no setting `{name}`; the nearest is `{nearest}`"),
+            None => format!("there is no setting `{name}`; docs/format/config.md lists all that there are"),
+        }),
         Some(known) if is_workspace && known.workspace == Workspace::Never => Some(format!(
             "`{name}` may not stand in a workspace file, for files in a workspace are not trusted; \
              put it into the config.yaml of the home folder"
@@ -82,11 +85,21 @@ fn about(name: &str, is_workspace: bool) -> Option<String> {
     }
 }
 
-fn nearest(name: &str) -> &'static str {
-    let distance = |known: &&Name| {
-        // A name without its group is as good as the whole.
+/// The name that was likely meant. One that differs in more than a third of its letters was not: to name it would
+/// lead astray.
+fn nearest(name: &str) -> Option<&'static str> {
+    let length = name.chars().count();
+    let most = length / 3;
+    // A name without its group is as good as the whole.
+    let written = |known: &Name| {
         let last = known.name.rsplit('.').next().unwrap_or(known.name);
-        strsim::damerau_levenshtein(name, known.name).min(strsim::damerau_levenshtein(name, last))
+        [(known.name, known.name), (last, known.name)]
     };
-    NAMES.iter().min_by_key(distance).map_or("model.name", |known| known.name)
+    let near = NAMES.iter().flat_map(written).filter_map(|(written, known)| {
+        // Names that differ more in length are no nearer, and one may be as long as its file.
+        let differs = written.len().abs_diff(length) > most;
+        let distance = (!differs).then(|| strsim::damerau_levenshtein(name, written))?;
+        (distance <= most).then_some((distance, known))
+    });
+    near.min_by_key(|(distance, _)| *distance).map(|(_, known)| known)
 }

@@ -112,3 +112,33 @@ fn the_page_has_the_defaults_that_hold() {
         assert_eq!(told, held, "{}", row[0]);
     }
 }
+
+/// To be sent to a name that nobody meant would lead astray.
+#[test]
+fn an_unknown_name_is_told_the_nearest_one_only_if_that_is_near() {
+    for (text, name, nearest) in [
+        ("max_step: 3\n", "max_step", Some("max_steps")),
+        ("model: {nmae: m}\n", "model.nmae", Some("model.name")),
+        ("nmae: m\n", "nmae", Some("model.name")),
+        ("idel: 3\n", "idel", Some("timeouts.idle")),
+        // One letter of three, and of two.
+        ("tme: 3\n", "tme", Some("limits.time")),
+        ("tm: 3\n", "tm", None),
+        // Three letters of nine, four of nine.
+        ("maxstepps: 3\n", "maxstepps", Some("max_steps")),
+        ("xaxyteqs_: 3\n", "xaxyteqs_", None),
+        ("hooks: []\n", "hooks", None),
+        ("mcp: {servers: []}\n", "mcp.servers", None),
+        ("größe: 3\n", "größe", None),
+        ("\"\": 3\n", "", None),
+    ] {
+        let told = match nearest {
+            Some(nearest) => format!("there is no setting `{name}`; the nearest is `{nearest}`"),
+            None => format!("there is no setting `{name}`; docs/format/config.md lists all that there are"),
+        };
+        let refusal = Layers::new().home(text).refusal();
+        assert!(refusal.ends_with(&told), "{refusal}");
+        let refusal = Layers::new().workspace(text).refusal();
+        assert!(refusal.ends_with(&told), "{refusal}");
+    }
+}
