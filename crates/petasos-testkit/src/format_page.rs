@@ -1,7 +1,8 @@
-//! The page on the session format, as something that lines can be checked against.
+//! The page on a format, as something that lines can be checked against.
 //!
 //! `docs/format/session.md` has one table of kinds, one of scalars, and under a heading of each kind or type either a
-//! table of fields (an object) or one of values (one of several). Nothing else of the page is read.
+//! table of fields (an object) or one of values (one of several). Nothing else of the page is read. `events.md` is
+//! such a page without kinds.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -159,13 +160,22 @@ impl FormatPage {
             return Err(format!("a line has the keys {wanted:?}, not {keys:?}"));
         }
         let kind = envelope["kind"].as_str().ok_or("kind is no text")?;
-        let heading = format!("`{kind}`");
-        let Some(Shape::Object(fields)) = self.shapes.get(&heading).filter(|_| self.kinds.contains_key(kind))
-        else {
+        if !self.kinds.contains_key(kind) {
             return Err(format!("kind {kind} is not on the page"));
+        }
+        self.walk_object(&format!("`{kind}`"), &envelope["body"])
+    }
+
+    /// Those of [`FormatPage::names`] that an object shows, by the fields that stand under a heading.
+    ///
+    /// # Errors
+    /// What is wrong with the object by this page.
+    pub fn walk_object(&self, heading: &str, object: &Value) -> Result<BTreeSet<String>, String> {
+        let Some(Shape::Object(fields)) = self.shapes.get(heading) else {
+            return Err(format!("the page has no fields under {heading}"));
         };
         let mut walk = Walk { page: self, met: BTreeSet::new() };
-        walk.object(&heading, fields, &envelope["body"])?;
+        walk.object(heading, fields, object)?;
         Ok(walk.met)
     }
 }

@@ -10,6 +10,8 @@ use petasos_testkit::model_server::ModelServer;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::events_page::{event, exit_codes};
+
 /// A home folder and a workspace.
 pub struct Place {
     folder: TempDir,
@@ -179,15 +181,17 @@ fn of(output: Output) -> Ended {
 }
 
 impl Ended {
-    /// Every line of stdout as JSON.
+    /// Every line of stdout as an event that is on the page.
     pub fn events(&self) -> Vec<Value> {
-        self.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        self.stdout.lines().map(event).collect()
     }
 
-    /// The last line: the result.
+    /// The last line: the result, whose status goes with the exit code.
     pub fn result(&self) -> Value {
         let last = self.events().pop().unwrap();
         assert_eq!(last["type"], "result", "{}", self.stdout);
+        let codes = exit_codes(last["status"].as_str().unwrap());
+        assert!(codes.contains(&self.code), "{} and not {codes:?}: {last}", self.code);
         last
     }
 

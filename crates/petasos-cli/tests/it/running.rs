@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::events_page::event;
 use crate::program::Ended;
 
 /// Only a guard against a test that hangs; nothing is decided by it.
@@ -65,7 +66,7 @@ impl Running {
     /// The next event of a type.
     pub fn wait_for(&mut self, kind: &str) -> Value {
         while let Some(line) = self.line() {
-            let event: Value = serde_json::from_str(&line).unwrap();
+            let event = event(&line);
             if event["type"] == kind {
                 return event;
             }
