@@ -14,7 +14,8 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, Command};
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::kept::Kept;
 use crate::output::{Problem, Told};
@@ -25,8 +26,8 @@ use tree::{Tree, is_group_there};
 const DRAIN: Duration = Duration::from_millis(300);
 /// How long what is asked to end may take. Shorter than the turn waits for a stopped tool.
 const GRACE: Duration = Duration::from_secs(1);
-/// How often a group is looked for that was asked to end.
-const LOOK: Duration = Duration::from_millis(20);
+/// How often a group is looked for that was asked to end. To look is to go through all processes there are.
+const LOOK: Duration = Duration::from_millis(100);
 /// What commands get of our environment: no name that could hold a key.
 const PASSED: [&str; 7] = ["PATH", "HOME", "LANG", "TZ", "USER", "SHELL", "TMPDIR"];
 /// What they get so that nothing waits for a person.
@@ -124,8 +125,12 @@ impl Group {
         self.tree = Tree::default();
     }
 
-    fn is_there(&self) -> bool {
-        self.pid.is_some_and(is_group_there) || self.tree.is_there()
+    /// Looked for off the threads that must not wait.
+    async fn is_there(&self) -> bool {
+        let (pid, tree) = (self.pid, self.tree.clone());
+        let looking = spawn_blocking(move || pid.is_some_and(is_group_there) || tree.is_there());
+        // Who cannot look does not know, and ends what may be there.
+        looking.await.unwrap_or(true)
     }
 }
 
@@ -212,7 +217,7 @@ impl Running {
         let mut left = Left::Nothing;
         if matches!(end, End::Exited(_)) {
             self.drain(Instant::now() + DRAIN, kept, context).await;
-            if !self.group.is_there() {
+            if !self.group.is_there().await {
                 self.group.forget();
                 return left;
             }
@@ -220,13 +225,8 @@ impl Running {
         }
         self.group.signal(Signal::TERM);
         let until = Instant::now() + GRACE;
-        while self.group.is_there() && Instant::now() < until {
-            tokio::select! {
-                piece = self.output.read(&mut self.piece) => kept.push(piece, context).await,
-                // Waited for, so that it does not count as there when it has ended.
-                _ = self.child.wait(), if self.child.id().is_some() => {}
-                () = sleep(LOOK) => {}
-            }
+        while self.group.is_there().await && Instant::now() < until {
+            self.until_next_look(kept, context).await;
         }
         self.group.signal(Signal::KILL);
         // Killed, so this ends; a process that the kernel cannot end is not waited for.
@@ -234,6 +234,19 @@ impl Running {
         self.drain(Instant::now() + DRAIN, kept, context).await;
         self.group.forget();
         left
+    }
+
+    /// Reads until it is time to look again.
+    async fn until_next_look(&mut self, kept: &mut Kept, context: &Context) {
+        let next = Instant::now() + LOOK;
+        loop {
+            tokio::select! {
+                piece = self.output.read(&mut self.piece) => kept.push(piece, context).await,
+                // Waited for, so that it does not count as there when it has ended.
+                _ = self.child.wait(), if self.child.id().is_some() => return,
+                () = sleep_until(next) => return,
+            }
+        }
     }
 
     /// Reads up to the end of the output, or for so long. What was read is always taken in whole.
