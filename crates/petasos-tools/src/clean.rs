@@ -7,6 +7,7 @@ const LINE: usize = 8 * 1024;
 #[derive(Debug, Default)]
 pub(crate) struct Cleaner {
     state: State,
+    cursor: Cursor,
     /// The line that is being written.
     line: Vec<u8>,
 }
@@ -16,8 +17,6 @@ enum State {
     /// Text.
     #[default]
     Text,
-    /// After a carriage return: what comes next stands over the line, unless it ends it.
-    Return,
     /// After an escape.
     Escape,
     /// In an escape with one more byte to come.
@@ -30,12 +29,23 @@ enum State {
     TitleEscape,
 }
 
+/// Where the next text stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Cursor {
+    /// After the line.
+    #[default]
+    After,
+    /// Over the line, since a carriage return came: it is gone with the next character, and stays if it ends
+    /// before that. Colours between the two change nothing.
+    Over,
+}
+
 impl Cleaner {
     /// Adds bytes; what is sure to stay is put at the end of `text`.
     pub(crate) fn push(&mut self, bytes: &[u8], text: &mut String) {
         let mut rest = bytes;
         while let Some((byte, after)) = rest.split_first() {
-            if self.state == State::Text {
+            if (self.state, self.cursor) == (State::Text, Cursor::After) {
                 // Nearly all of nearly all output, taken in one go.
                 let is_plain =
                     |byte: &&u8| **byte >= b' ' && **byte != 0x7f || matches!(**byte, b'\n' | b'\t');
@@ -49,6 +59,7 @@ impl Cleaner {
                 }
             }
             self.byte(*byte, text);
+            self.flush_long(text);
             rest = after;
         }
     }
@@ -61,23 +72,17 @@ impl Cleaner {
 
     fn byte(&mut self, byte: u8, text: &mut String) {
         self.state = match (self.state, byte) {
-            (State::Text | State::Return, b'\n') => {
+            (State::Text, b'\n') => {
                 self.line.push(b'\n');
                 self.finish(text);
+                self.cursor = Cursor::After;
                 State::Text
             }
-            (State::Text | State::Return, b'\r') => State::Return,
-            (state @ (State::Text | State::Return), 0x1b) => {
-                if state == State::Return {
-                    self.line.clear();
-                }
-                State::Escape
+            (State::Text, b'\r') => {
+                self.cursor = Cursor::Over;
+                State::Text
             }
-            (State::Return, _) => {
-                self.line.clear();
-                self.state = State::Text;
-                return self.byte(byte, text);
-            }
+            (State::Text, 0x1b) => State::Escape,
             (State::Text, _) => {
                 self.plain(byte);
                 State::Text
@@ -86,6 +91,13 @@ impl Cleaner {
             (State::Escape, b']' | b'P' | b'X' | b'^' | b'_') => State::Title,
             (State::Escape, b'(' | b')' | b'*' | b'+' | b'#' | b'%') => State::Charset,
             (State::Control, 0x20..=0x3f) => State::Control,
+            (State::Control, b'K') => {
+                // The rest of the line is wiped, which is all of it from its beginning on.
+                if self.cursor == Cursor::Over {
+                    self.line.clear();
+                }
+                State::Text
+            }
             (State::Title, 0x07) => State::Text,
             (State::Title | State::TitleEscape, 0x1b) => State::TitleEscape,
             (State::TitleEscape, b'\\') => State::Text,
@@ -100,9 +112,15 @@ impl Cleaner {
     }
 
     fn plain(&mut self, byte: u8) {
+        if self.cursor == Cursor::Over && !matches!(byte, 0x01..=0x08 | 0x0b..=0x1f | 0x7f) {
+            self.line.clear();
+            self.cursor = Cursor::After;
+        }
         match byte {
             0 => self.line.extend_from_slice("\u{2400}".as_bytes()),
             b'\t' | 0x20..=0x7e | 0x80.. => self.line.push(byte),
+            // There is nothing before the beginning of a line.
+            0x08 if self.cursor == Cursor::Over => {}
             0x08 => while self.line.pop().is_some_and(|byte| byte & 0xc0 == 0x80) {},
             0x01..=0x1f | 0x7f => {}
         }

@@ -19,14 +19,13 @@ pub(crate) struct Found {
     path: String,
     /// Where the file that is being searched begins, in `text` and in `matches`.
     begun: (usize, usize),
-    gaps: usize,
 }
 
 impl Found {
     /// Nothing yet.
     pub(crate) fn new() -> Self {
         let (text, path) = (String::new(), String::new());
-        Self { text, matches: 0, files: BTreeSet::new(), path, begun: (0, 0), gaps: 0 }
+        Self { text, matches: 0, files: BTreeSet::new(), path, begun: (0, 0) }
     }
 
     /// True if no more will be shown.
@@ -78,7 +77,6 @@ impl Found {
     pub(crate) fn gap(&mut self) {
         if self.matches <= MOST {
             self.text.push_str("--\n");
-            self.gaps += 1;
         }
     }
 

@@ -164,6 +164,11 @@ async fn case_f07_redraws_are_one_line() {
     );
     let text = "exit code 0\nGetting image: 100% done\n";
     room.check("run_command", &command("bash case.sh"), Outcome::Ok, text).await;
+    // Programs set the colour back between the two parts of a line end, or wipe the line before the next.
+    let text = "exit code 0\nred\n\nnew\nabX\n";
+    let script =
+        r"printf '\033[31mred\r\033[0m\n'; printf 'old\r\033[K\nold\r\033[2Knew\n'; printf 'old\r\babc\bX\n'";
+    room.check("run_command", &command(script), Outcome::Ok, text).await;
     let text = "exit code 0\none\ntwo\n";
     room.check("run_command", &command(r"printf 'one\r\ntwo\r\n'"), Outcome::Ok, text).await;
 }
