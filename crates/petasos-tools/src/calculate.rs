@@ -5,7 +5,7 @@ mod number;
 use std::iter::Peekable;
 use std::vec::IntoIter;
 
-use petasos_core::claims::Claims;
+use petasos_core::claims::{Claims, Place};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -40,6 +40,10 @@ impl TypedTool for Calculate {
 
     fn claims(&self, _: Arguments) -> Result<Claims, Problem> {
         Ok(reads(Vec::new()))
+    }
+
+    fn places(&self, _: &Arguments) -> Result<Vec<Place>, Problem> {
+        Ok(Vec::new())
     }
 
     async fn work(&self, arguments: Arguments, _: &Context) -> Result<Told, Problem> {

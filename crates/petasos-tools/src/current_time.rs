@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use jiff::tz::{TimeZone, db};
-use petasos_core::claims::Claims;
+use petasos_core::claims::{Claims, Place};
 use petasos_core::time::Time;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -31,6 +31,10 @@ impl TypedTool for CurrentTime {
 
     fn claims(&self, _: Arguments) -> Result<Claims, Problem> {
         Ok(reads(Vec::new()))
+    }
+
+    fn places(&self, _: &Arguments) -> Result<Vec<Place>, Problem> {
+        Ok(Vec::new())
     }
 
     async fn work(&self, arguments: Arguments, context: &Context) -> Result<Told, Problem> {

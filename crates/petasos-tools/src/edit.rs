@@ -6,8 +6,12 @@
 use crate::edit_file::Edit;
 use crate::output::Problem;
 
-/// Places told of in one result.
+/// Places told of in an error.
 const MOST_TOLD: usize = 20;
+/// Places whose lines are told of when all is done.
+const MOST_PLACES: usize = 1_000;
+/// Bytes of what comes out: a short piece that is there often, and is replaced by a long one, could fill the memory.
+const LARGEST: usize = 64 * 1024 * 1024;
 /// Lines looked at for one that is like what was not found.
 const MOST_COMPARED: usize = 50_000;
 
@@ -16,8 +20,11 @@ const MOST_COMPARED: usize = 50_000;
 pub(crate) struct Edited {
     /// All of it.
     pub(crate) content: Vec<u8>,
-    /// The lines where edits were made, each as it was counted when that edit was made.
+    /// The lines where edits were made, each as it was counted when that edit was made. The first ones, if
+    /// there are very many.
     pub(crate) places: Vec<u64>,
+    /// How many there are.
+    pub(crate) count: usize,
 }
 
 /// Makes edits in their order.
@@ -26,11 +33,10 @@ pub(crate) fn apply(content: Vec<u8>, edits: &[Edit]) -> Result<Edited, Problem>
         let hint = "give at least one edit with old and new";
         return Err(Problem::new("no edits", "the list of edits is empty", hint));
     }
-    let mut edited = Edited { content, places: Vec::new() };
+    let mut edited = Edited { content, places: Vec::new(), count: 0 };
     for (number, edit) in (1..).zip(edits) {
         one(&mut edited, edit, &format!("edit {number} of {}", edits.len()))?;
     }
-    edited.places.truncate(1_000);
     Ok(edited)
 }
 
@@ -45,21 +51,41 @@ fn one(edited: &mut Edited, edit: &Edit, which: &str) -> Result<(), Problem> {
         return Err(Problem::new("no change", format!("{which} has the same old and new text"), hint));
     }
     let plain = short_ends(&edited.content);
-    let found = find(&plain.text, &old);
-    match (found.len(), edit.all.unwrap_or(false)) {
-        (0, _) => return Err(not_found(&plain.text, &old, which)),
-        (1, _) | (_, true) => {}
-        (many, false) => return Err(ambiguous(&plain.text, &found, many, which)),
+    // One place is enough to go on if all are meant; a second one is looked for if not.
+    let few = find(&plain.text, &old).take(2).count();
+    match (few, edit.all.unwrap_or(false)) {
+        (0, _) => Err(not_found(&plain.text, &old, which)),
+        (1, _) | (_, true) => replace(edited, &plain, (&old, &edit.new), which),
+        (_, false) => Err(ambiguous(&plain.text, &old, which)),
     }
+}
+
+/// Replaces every place of the first text by the second.
+fn replace(
+    edited: &mut Edited,
+    plain: &ShortEnds,
+    (old, new): (&str, &str),
+    which: &str,
+) -> Result<(), Problem> {
+    let whole = ends_of(&edited.content);
     let mut content = Vec::with_capacity(edited.content.len());
-    let mut kept_to = 0;
-    for start in found {
+    let (mut kept_to, mut lines) = (0, Lines::new(&plain.text));
+    for start in find(&plain.text, old) {
         let (from, to) = (plain.original(start), plain.original(start + old.len()));
         content.extend_from_slice(edited.content.get(kept_to..from).unwrap_or_default());
         let replaced = edited.content.get(from..to).unwrap_or_default();
-        content.extend_from_slice(&with_ends(&edit.new, ends_of(replaced, &edited.content)));
+        let ends = if replaced.contains(&b'\n') { ends_of(replaced) } else { whole };
+        content.extend_from_slice(&with_ends(new, ends));
+        if content.len() > LARGEST {
+            let cause = format!("with {which} the file would have more than {LARGEST} bytes");
+            let hint = "replace less at once, or use run_command (sed, python3); nothing was changed";
+            return Err(Problem::new("the file would be too large", cause, hint));
+        }
         kept_to = to;
-        edited.places.push(line_of(&plain.text, start));
+        edited.count += 1;
+        if edited.places.len() < MOST_PLACES {
+            edited.places.push(lines.of(start));
+        }
     }
     content.extend_from_slice(edited.content.get(kept_to..).unwrap_or_default());
     edited.content = content;
@@ -95,14 +121,13 @@ fn short_ends(original: &[u8]) -> ShortEnds {
 
 /// Places of a piece that do not overlap. Text is searched between the bytes that are none: a piece that is text
 /// cannot reach over them.
-fn find(text: &[u8], piece: &str) -> Vec<usize> {
-    let mut places = Vec::new();
-    let mut from = 0;
-    for chunk in text.utf8_chunks() {
-        places.extend(chunk.valid().match_indices(piece).map(|(place, _)| from + place));
-        from += chunk.valid().len() + chunk.invalid().len();
-    }
-    places
+fn find<'a>(text: &'a [u8], piece: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let chunks = text.utf8_chunks().scan(0, |from, chunk| {
+        let begins = *from;
+        *from += chunk.valid().len() + chunk.invalid().len();
+        Some((begins, chunk.valid()))
+    });
+    chunks.flat_map(move |(begins, valid)| valid.match_indices(piece).map(move |(place, _)| begins + place))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -111,9 +136,8 @@ enum Ends {
     Long,
 }
 
-/// The line ends of a piece, or those of the whole if it has none.
-fn ends_of(piece: &[u8], whole: &[u8]) -> Ends {
-    let text = if piece.contains(&b'\n') { piece } else { whole };
+/// The line ends that most lines of a text have.
+fn ends_of(text: &[u8]) -> Ends {
     let all = text.iter().filter(|byte| **byte == b'\n').count();
     let long = text.windows(2).filter(|pair| pair == b"\r\n").count();
     if long * 2 > all { Ends::Long } else { Ends::Short }
@@ -131,14 +155,32 @@ fn with_ends(new: &str, ends: Ends) -> Vec<u8> {
     }
 }
 
-fn line_of(text: &[u8], place: usize) -> u64 {
-    let before = text.get(..place).unwrap_or_default();
-    before.iter().filter(|byte| **byte == b'\n').count() as u64 + 1
+/// Counts lines onwards, so that many places cost no more than one.
+struct Lines<'a> {
+    text: &'a [u8],
+    counted_to: usize,
+    line: u64,
 }
 
-fn ambiguous(text: &[u8], found: &[usize], many: usize, which: &str) -> Problem {
+impl<'a> Lines<'a> {
+    fn new(text: &'a [u8]) -> Self {
+        Self { text, counted_to: 0, line: 1 }
+    }
+
+    /// The line of a place, which lies no further back than the one before.
+    fn of(&mut self, place: usize) -> u64 {
+        let between = self.text.get(self.counted_to..place).unwrap_or_default();
+        self.line += between.iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.counted_to = place;
+        self.line
+    }
+}
+
+fn ambiguous(text: &[u8], old: &str, which: &str) -> Problem {
+    let many = find(text, old).count();
+    let mut counted = Lines::new(text);
     let lines: Vec<String> =
-        found.iter().take(MOST_TOLD).map(|place| line_of(text, *place).to_string()).collect();
+        find(text, old).take(MOST_TOLD).map(|place| counted.of(place).to_string()).collect();
     let dots = if many > MOST_TOLD { ", …" } else { "" };
     let cause = format!("the old text of {which} is at {many} places: lines {}{dots}", lines.join(", "));
     Problem::new("not unique", cause, "give more of the text around it, or all: true; nothing was changed")

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use petasos_core::claims::Claims;
+use petasos_core::claims::{Access, Claims, Place};
 use petasos_core::text::Json;
 use petasos_core::tool::Outcome;
 use schemars::JsonSchema;
@@ -59,6 +59,10 @@ impl TypedTool for EditFile {
         Ok(writes(&self.workspace, &location, content.as_deref()))
     }
 
+    fn places(&self, arguments: &Arguments) -> Result<Vec<Place>, Problem> {
+        Ok(vec![self.workspace.find(&arguments.path)?.place(Access::Write)])
+    }
+
     async fn work(&self, arguments: Arguments, context: &Context) -> Result<Told, Problem> {
         let (workspace, stop) = (Arc::clone(&self.workspace), context.stop.clone());
         blocking(move || {
@@ -67,14 +71,16 @@ impl TypedTool for EditFile {
                 return Ok(stopped(&location));
             }
             let edited = workspace.bytes(&location, LARGEST).and_then(|old| apply(old, &arguments.edits));
-            let written =
-                edited.and_then(|edited| workspace.replace(&location, &edited.content).map(|_| edited));
+            let written = edited.and_then(|edited| {
+                workspace.replace(&location, &edited.content).map(|(_, lasting)| (edited, lasting))
+            });
             Ok(match written {
-                Ok(Edited { content, places }) => {
+                Ok((Edited { content, places, count }, lasting)) => {
                     let lines: Vec<String> = places.iter().map(u64::to_string).collect();
-                    let many = if places.len() == 1 { "place" } else { "places" };
-                    let (count, name) = (places.len(), location.name());
-                    let text = format!("edited {count} {many} in {name} (line {})", lines.join(", "));
+                    let many = if count == 1 { "place" } else { "places" };
+                    let dots = if count > places.len() { ", …" } else { "" };
+                    let (name, lines, note) = (location.name(), lines.join(", "), lasting.note());
+                    let text = format!("edited {count} {many} in {name} (line {lines}{dots}){note}");
                     Told::ok(text).with(wrote(&location, &content))
                 }
                 Err(problem) => not_written(&location, problem),

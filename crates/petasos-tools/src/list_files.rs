@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use petasos_core::claims::{Access, Claims};
+use petasos_core::claims::{Access, Claims, Place};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -40,8 +40,11 @@ impl TypedTool for ListFiles {
     type Arguments = Arguments;
 
     fn claims(&self, arguments: Arguments) -> Result<Claims, Problem> {
-        let path = arguments.path.as_deref().unwrap_or(".");
-        Ok(reads(vec![self.workspace.find(path)?.place(Access::Read)]))
+        Ok(reads(self.places(&arguments)?))
+    }
+
+    fn places(&self, arguments: &Arguments) -> Result<Vec<Place>, Problem> {
+        Ok(vec![self.workspace.find(arguments.path.as_deref().unwrap_or("."))?.place(Access::Read)])
     }
 
     async fn work(&self, arguments: Arguments, context: &Context) -> Result<Told, Problem> {

@@ -15,6 +15,15 @@ impl Default for Point {
     }
 }
 
+/// Why there is no text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoText {
+    /// The text ends before the page begins, with so many lines.
+    Ended(u64),
+    /// Reading ended before the page began.
+    NotReached,
+}
+
 /// What is known of the size of the whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Size {
@@ -76,9 +85,14 @@ impl Page {
         self.read == 0
     }
 
-    /// Bytes that came after the page was full, or before it began: they only count lines.
+    /// Bytes that came after the page was full: they only count lines.
     pub(crate) fn counted(&self) -> u64 {
         if self.next.is_some() { self.read.saturating_sub(self.read_when_full) } else { 0 }
+    }
+
+    /// Bytes that came before the page began.
+    pub(crate) fn skipped(&self) -> u64 {
+        if self.text.is_empty() && self.next.is_none() { self.read } else { 0 }
     }
 
     /// Size of the whole in bytes.
@@ -92,6 +106,11 @@ impl Page {
     /// The next piece of the text.
     pub(crate) fn push(&mut self, piece: &[u8]) {
         self.read = self.read.saturating_add(piece.len() as u64);
+        if self.at.line < self.from.line && !piece.contains(&b'\n') {
+            // Much of a line that is not wanted, looked at no closer.
+            self.line_is_open |= !piece.is_empty();
+            return;
+        }
         for part in piece.split_inclusive(|byte| *byte == b'\n') {
             if self.next.is_none() && self.at.line >= self.from.line {
                 self.take(part);
@@ -112,11 +131,11 @@ impl Page {
     /// The page as the model reads it.
     ///
     /// # Errors
-    /// The number of lines, if the page would begin after the end.
-    pub(crate) fn text(self) -> Result<String, u64> {
+    /// [`NoText`], if the page did not begin.
+    pub(crate) fn text(self) -> Result<String, NoText> {
         let lines = self.lines();
         if self.text.is_empty() && self.next.is_none() {
-            return Err(lines);
+            return Err(if self.ended { NoText::Ended(lines) } else { NoText::NotReached });
         }
         let begins = self.from == Point::default();
         let bytes = match self.text.strip_prefix(b"\xef\xbb\xbf") {

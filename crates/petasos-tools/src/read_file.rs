@@ -11,8 +11,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer};
 
 use crate::output::{Problem, Shown, Told, blocking};
-use crate::page::{Page, Point, Size};
-use crate::tool::Context;
+use crate::page::{NoText, Page, Point, Size};
+use crate::tool::{Context, Stop};
 use crate::typed::{TypedTool, reads};
 use crate::workspace::Workspace;
 
@@ -20,6 +20,8 @@ use crate::workspace::Workspace;
 const PIECE: u64 = 64 * 1024;
 /// Bytes read after a page only to count the lines of the whole.
 const COUNTED: u64 = 64 * 1024 * 1024;
+/// Bytes read before a page begins: as many as the largest kept output has.
+const SKIPPED: u64 = 1024 * 1024 * 1024;
 /// Characters kept free for what is said below a page.
 const FOOTER: usize = 400;
 
@@ -102,11 +104,16 @@ impl TypedTool for ReadFile {
     type Arguments = Arguments;
 
     fn claims(&self, arguments: Arguments) -> Result<Claims, Problem> {
-        if arguments.path.starts_with("blob:") {
-            let name = Text::from(arguments.path);
-            return Ok(reads(vec![Place { kind: PlaceKind::Named, name, access: Access::Read }]));
-        }
-        Ok(reads(vec![self.workspace.find(&arguments.path)?.place(Access::Read)]))
+        Ok(reads(self.places(&arguments)?))
+    }
+
+    fn places(&self, arguments: &Arguments) -> Result<Vec<Place>, Problem> {
+        Ok(if arguments.path.starts_with("blob:") {
+            let name = Text::from(&*arguments.path);
+            vec![Place { kind: PlaceKind::Named, name, access: Access::Read }]
+        } else {
+            vec![self.workspace.find(&arguments.path)?.place(Access::Read)]
+        })
     }
 
     async fn work(&self, arguments: Arguments, context: &Context) -> Result<Told, Problem> {
@@ -115,7 +122,7 @@ impl TypedTool for ReadFile {
         let page = Page::new(arguments.from.0, lines, room);
         if let Some(name) = arguments.path.strip_prefix("blob:") {
             let page = read_blob(context, name, page).await?;
-            return told(&arguments.path, page);
+            return told(&arguments.path, page, &context.stop);
         }
         let (workspace, stop) = (Arc::clone(&self.workspace), context.stop.clone());
         blocking(move || {
@@ -137,11 +144,11 @@ impl TypedTool for ReadFile {
                     page.end();
                     break;
                 }
-                if page.counted() > COUNTED || stop.is_raised() {
+                if has_enough(&page) || stop.is_raised() {
                     break;
                 }
             }
-            told(&location.shown(), page)
+            told(&location.shown(), page, &stop)
         })
         .await
     }
@@ -160,21 +167,38 @@ async fn read_blob(context: &Context, name: &str, mut page: Page) -> Result<Page
             page.end();
             return Ok(page);
         }
-        if page.counted() > COUNTED || context.stop.is_raised() {
+        if has_enough(&page) || context.stop.is_raised() {
             return Ok(page);
         }
     }
 }
 
-fn told(shown: &str, page: Page) -> Result<Told, Problem> {
+fn has_enough(page: &Page) -> bool {
+    page.counted() > COUNTED || page.skipped() > SKIPPED
+}
+
+fn told(shown: &str, page: Page, stop: &Stop) -> Result<Told, Problem> {
     let bytes = page.size();
     if bytes == 0 {
         return Ok(Told::empty(format!("{shown} is empty (0 bytes): there is nothing in it to read")));
     }
-    let text = page.text().map_err(|lines| {
-        let cause = format!("{shown} has {lines} lines");
-        Problem::new("there is no such line", cause, format!("give from as 1 to {lines}"))
-    })?;
+    let text = match page.text() {
+        Ok(text) => text,
+        Err(NoText::Ended(lines)) => {
+            let cause = format!("{shown} has {lines} lines");
+            return Err(Problem::new("there is no such line", cause, format!("give from as 1 to {lines}")));
+        }
+        Err(NoText::NotReached) if stop.is_raised() => {
+            let cause = format!("it was stopped before the line was reached in {shown}");
+            let problem = Problem::new("stopped", cause, "call it again if it is still wanted");
+            return Ok(Told { outcome: Outcome::CutShort, ..Told::from(problem) });
+        }
+        Err(NoText::NotReached) => {
+            let cause = format!("the line is not in the first {SKIPPED} bytes of {shown}");
+            let hint = "give a smaller from, or use run_command (tail, or dd with skip)";
+            return Err(Problem::new("too far", cause, hint));
+        }
+    };
     Ok(Told { outcome: Outcome::Ok, shown: Shown::Part { text, bytes, blob: None }, facts: Vec::new() })
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use petasos_core::claims::{Access, Claims, Rerun};
+use petasos_core::claims::{Access, Claims, Place, Rerun};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -46,9 +46,13 @@ impl TypedTool for RunCommand {
     fn claims(&self, arguments: Arguments) -> Result<Claims, Problem> {
         check(&arguments)?;
         self.workspace.find(arguments.cwd.as_deref().unwrap_or("."))?;
-        let places = vec![self.workspace.find(".")?.place(Access::Write)];
+        let places = self.places(&arguments)?;
         let argv = vec![words(&arguments.command)];
         Ok(Claims { rerun: Rerun::Never, places, alone: false, argv, probe: None })
+    }
+
+    fn places(&self, _: &Arguments) -> Result<Vec<Place>, Problem> {
+        Ok(vec![self.workspace.find(".")?.place(Access::Write)])
     }
 
     async fn work(&self, arguments: Arguments, context: &Context) -> Result<Told, Problem> {

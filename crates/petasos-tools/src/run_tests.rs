@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use petasos_core::claims::{Access, Claims, Rerun};
+use petasos_core::claims::{Access, Claims, Place, Rerun};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -34,10 +34,14 @@ impl TypedTool for RunTests {
         code (0: all passed), then the output. Use it after changes.";
     type Arguments = Arguments;
 
-    fn claims(&self, _: Arguments) -> Result<Claims, Problem> {
-        let places = vec![self.workspace.find(".")?.place(Access::Write)];
+    fn claims(&self, arguments: Arguments) -> Result<Claims, Problem> {
+        let places = self.places(&arguments)?;
         let argv = vec![words(&self.command)];
         Ok(Claims { rerun: Rerun::Free, places, alone: true, argv, probe: None })
+    }
+
+    fn places(&self, _: &Arguments) -> Result<Vec<Place>, Problem> {
+        Ok(vec![self.workspace.find(".")?.place(Access::Write)])
     }
 
     async fn work(&self, _: Arguments, context: &Context) -> Result<Told, Problem> {

@@ -1,7 +1,7 @@
 //! `search_files`: where a pattern stands, in the text of files or in their names.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,7 +9,8 @@ use globset::{GlobBuilder, GlobMatcher};
 use grep_matcher::Matcher as _;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch};
-use petasos_core::claims::{Access, Claims};
+use petasos_core::claims::{Access, Claims, Place};
+use petasos_core::tool::Outcome;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -48,7 +49,8 @@ pub(crate) struct Arguments {
 }
 
 /// A search that is ready to begin.
-struct Search {
+struct Search<'a> {
+    stop: &'a Stop,
     matcher: RegexMatcher,
     glob: Option<GlobMatcher>,
     searcher: Searcher,
@@ -66,8 +68,11 @@ impl TypedTool for SearchFiles {
     type Arguments = Arguments;
 
     fn claims(&self, arguments: Arguments) -> Result<Claims, Problem> {
-        let path = arguments.path.as_deref().unwrap_or(".");
-        Ok(reads(vec![self.workspace.find(path)?.place(Access::Read)]))
+        Ok(reads(self.places(&arguments)?))
+    }
+
+    fn places(&self, arguments: &Arguments) -> Result<Vec<Place>, Problem> {
+        Ok(vec![self.workspace.find(arguments.path.as_deref().unwrap_or("."))?.place(Access::Read)])
     }
 
     async fn work(&self, arguments: Arguments, context: &Context) -> Result<Told, Problem> {
@@ -77,7 +82,7 @@ impl TypedTool for SearchFiles {
 }
 
 fn search(workspace: &Workspace, arguments: &Arguments, stop: &Stop) -> Result<Told, Problem> {
-    let mut search = Search::new(arguments)?;
+    let mut search = Search::new(arguments, stop)?;
     let location = workspace.find(arguments.path.as_deref().unwrap_or("."))?;
     let by_name = arguments.names.unwrap_or(false);
     let mut left_out = LeftOut::default();
@@ -97,8 +102,8 @@ fn search(workspace: &Workspace, arguments: &Arguments, stop: &Stop) -> Result<T
     Ok(search.told(arguments, left_out, &location.shown()))
 }
 
-impl Search {
-    fn new(arguments: &Arguments) -> Result<Self, Problem> {
+impl<'a> Search<'a> {
+    fn new(arguments: &Arguments, stop: &'a Stop) -> Result<Self, Problem> {
         if arguments.pattern.is_empty() {
             let hint = "give a pattern; list_files shows what there is";
             return Err(Problem::new("no pattern", "the pattern is empty and would match everything", hint));
@@ -126,7 +131,7 @@ impl Search {
             .after_context(around)
             .build();
         let glob = glob.map(|glob| glob.compile_matcher());
-        Ok(Self { matcher, glob, searcher, found: Found::new(), files: 0, binary: 0, unread: 0 })
+        Ok(Self { stop, matcher, glob, searcher, found: Found::new(), files: 0, binary: 0, unread: 0 })
     }
 
     fn name(&mut self, met: &Met<'_>, base: &Path) -> Go {
@@ -167,7 +172,8 @@ impl Search {
         self.files += 1;
         self.found.begin(path);
         let mut lines = Lines { matcher: &self.matcher, found: &mut self.found, is_binary: false };
-        let searched = self.searcher.search_file(&self.matcher, file, &mut lines);
+        let reader = Stoppable { file, stop: self.stop };
+        let searched = self.searcher.search_reader(&self.matcher, reader, &mut lines);
         if lines.is_binary {
             self.binary += 1;
             self.found.take_back();
@@ -181,7 +187,16 @@ impl Search {
         if self.binary > 0 {
             not_searched.push_str(&format!("; {} binary", self.binary));
         }
-        let Self { found, files, .. } = self;
+        let Self { stop, found, files, .. } = self;
+        if stop.is_raised() && found.is_empty() {
+            let cause = format!("it was stopped before all of {place} was searched");
+            let problem = Problem::new("stopped", cause, "call it again if it is still wanted");
+            return Told { outcome: Outcome::CutShort, ..Told::from(problem) };
+        }
+        if stop.is_raised() {
+            not_searched.push_str("; it was stopped before all was searched");
+            return Told { outcome: Outcome::CutShort, ..Told::ok(found.text(&not_searched)) };
+        }
         if found.is_empty() {
             let what = if arguments.names.unwrap_or(false) { "names" } else { "files" };
             let pattern = &arguments.pattern;
@@ -192,6 +207,21 @@ impl Search {
             return Told::empty(text);
         }
         Told::ok(found.text(&not_searched))
+    }
+}
+
+/// A file that can be read until the call is stopped: one of them may take longer than a stop may.
+struct Stoppable<'a> {
+    file: &'a File,
+    stop: &'a Stop,
+}
+
+impl Read for Stoppable<'_> {
+    fn read(&mut self, piece: &mut [u8]) -> io::Result<usize> {
+        if self.stop.is_raised() {
+            return Err(io::Error::other("the call was stopped"));
+        }
+        self.file.read(piece)
     }
 }
 

@@ -29,6 +29,9 @@ pub(crate) trait TypedTool: fmt::Debug + Send + Sync {
     /// What a call touches.
     fn claims(&self, arguments: Self::Arguments) -> Result<Claims, Problem>;
 
+    /// The places among the claims. Found anew when the call runs, since a link may have changed.
+    fn places(&self, arguments: &Self::Arguments) -> Result<Vec<Place>, Problem>;
+
     /// Does it.
     fn work(
         &self,
@@ -56,6 +59,19 @@ impl<T: TypedTool> Typed<T> {
     }
 }
 
+impl<T: TypedTool> Typed<T> {
+    /// Policy and person judged the places that were claimed, so that the same arguments may touch no other.
+    fn still_means(&self, arguments: &T::Arguments, call: &Approved) -> Result<(), Problem> {
+        let now = self.tool.places(arguments)?;
+        if now == call.proposal().claims.places {
+            return Ok(());
+        }
+        let names: Vec<String> = now.iter().map(|place| format!("{:?}", &*place.name)).collect();
+        let cause = format!("the path means another file now than when it was allowed: {}", names.join(", "));
+        Err(Problem::new("not what was allowed", cause, "nothing was done; call it again"))
+    }
+}
+
 impl<T: TypedTool> Tool for Typed<T> {
     fn spec(&self) -> &ToolSpec {
         &self.spec
@@ -70,7 +86,10 @@ impl<T: TypedTool> Tool for Typed<T> {
         Box::pin(async move {
             let began = Instant::now();
             let told = match arguments::read(T::NAME, &call.proposal().arguments) {
-                Ok(arguments) => self.tool.work(arguments, &context).await,
+                Ok(arguments) => match self.still_means(&arguments, call) {
+                    Ok(()) => self.tool.work(arguments, &context).await,
+                    Err(problem) => Err(problem),
+                },
                 Err(problem) => Err(problem),
             };
             output(&context, began, told.unwrap_or_else(Told::from)).await

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use petasos_core::claims::{Access, Claims, Rerun};
+use petasos_core::claims::{Access, Claims, Place, Rerun};
 use petasos_core::id::Digest;
 use petasos_core::text::{Json, Text};
 use petasos_core::tool::{Fact, Outcome};
@@ -57,6 +57,10 @@ impl TypedTool for WriteFile {
         Ok(writes(&self.workspace, &location, Some(&content)))
     }
 
+    fn places(&self, arguments: &Arguments) -> Result<Vec<Place>, Problem> {
+        Ok(vec![self.workspace.find(&arguments.path)?.place(Access::Write)])
+    }
+
     async fn work(&self, arguments: Arguments, context: &Context) -> Result<Told, Problem> {
         let (workspace, stop) = (Arc::clone(&self.workspace), context.stop.clone());
         blocking(move || {
@@ -66,14 +70,17 @@ impl TypedTool for WriteFile {
             }
             let (content, kept) = as_before(&workspace, &location, &arguments.content);
             Ok(match workspace.replace(&location, &content) {
-                Ok(replaced) => {
+                Ok((replaced, lasting)) => {
                     let lines = content.split_inclusive(|byte| *byte == b'\n').count();
                     let what = match replaced {
                         Replaced::New => "new",
                         Replaced::Old => "replaced",
                     };
                     let (bytes, name) = (content.len(), location.name());
-                    let text = format!("wrote {bytes} bytes, {lines} lines to {name} ({what}{kept})");
+                    let text = format!(
+                        "wrote {bytes} bytes, {lines} lines to {name} ({what}{kept}){}",
+                        lasting.note()
+                    );
                     Told::ok(text).with(wrote(&location, &content))
                 }
                 Err(problem) => not_written(&location, problem),
@@ -90,7 +97,8 @@ impl TypedTool for WriteFile {
 /// Claims of a call that writes one file, with the probe if its content is known.
 pub(crate) fn writes(workspace: &Workspace, location: &Location, content: Option<&[u8]>) -> Claims {
     let probe = content.and_then(|content| {
-        let before = workspace.hash(location);
+        // After a crash nobody could say of a very large file whether it is as it was, so nothing is promised.
+        let before = workspace.hash(location).ok()?;
         let probe = Probe { path: location.name(), sha256: hash(content), before };
         Json::try_from(serde_json::to_string(&probe).ok()?.as_str()).ok()
     });
@@ -103,13 +111,12 @@ pub(crate) async fn seen(workspace: Arc<Workspace>, probe: Json) -> Outcome {
     let looking = blocking(move || {
         let Ok(probe) = serde_json::from_str::<Probe>(probe.as_str()) else { return Ok(Outcome::Unknown) };
         let location = workspace.find(&probe.path)?;
-        let now = workspace.hash(&location);
-        if now == Some(probe.sha256) {
-            return Ok(Outcome::Ok);
-        }
-        let is_there = now.is_some() || workspace.look(&location).is_ok();
-        let is_as_before = now == probe.before && is_there == probe.before.is_some();
-        Ok(if is_as_before { Outcome::NeverBegan } else { Outcome::Unknown })
+        Ok(match (workspace.hash(&location), probe.before) {
+            (Ok(Some(now)), _) if now == probe.sha256 => Outcome::Ok,
+            (Ok(Some(now)), Some(before)) if now == before => Outcome::NeverBegan,
+            (Ok(None), None) if workspace.look(&location).is_err() => Outcome::NeverBegan,
+            (Ok(_) | Err(_), _) => Outcome::Unknown,
+        })
     });
     looking.await.unwrap_or(Outcome::Unknown)
 }
@@ -138,7 +145,7 @@ fn hash(content: &[u8]) -> Digest {
 /// The content with the encoding mark and the line ends that the file has: the model saw neither, so what it
 /// writes says nothing of them. Answers also with what was kept, for the result.
 fn as_before(workspace: &Workspace, location: &Location, content: &str) -> (Vec<u8>, &'static str) {
-    let old = workspace.bytes(location, LOOKED_AT).unwrap_or_default();
+    let old = workspace.beginning(location, LOOKED_AT);
     let content = content.as_bytes().strip_prefix(MARK).unwrap_or(content.as_bytes());
     let ends = old.iter().filter(|byte| **byte == b'\n').count();
     let long_ends = old.windows(2).filter(|pair| pair == b"\r\n").count();

@@ -2,23 +2,24 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use cap_std::fs::{
     Dir, FileType, FileTypeExt as _, Metadata, OpenOptions, OpenOptionsExt as _, Permissions,
     PermissionsExt as _,
 };
 use petasos_core::id::Digest;
-use rustix::fs::OFlags;
+use rustix::fs::{Access, AtFlags, Mode, OFlags};
+use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
 use super::{Location, Workspace};
 use crate::output::Problem;
 
-/// Makes the names of unfinished files differ within a process.
-static NUMBER: AtomicU64 = AtomicU64::new(0);
+/// Bytes of a file whose hash is taken: more would hold up the call that waits for it.
+const MOST_HASHED: u64 = 64 * 1024 * 1024;
 
 /// What a written file was before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,27 @@ pub(crate) enum Replaced {
     New,
     /// It was there.
     Old,
+}
+
+/// Whether what was written outlasts a power cut.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Lasting {
+    /// It does.
+    Synced,
+    /// The content does; its name in the folder may not, because of this.
+    Unsure(String),
+}
+
+impl Lasting {
+    /// What the model reads of it; empty if all is well.
+    pub(crate) fn note(&self) -> String {
+        match self {
+            Self::Synced => String::new(),
+            Self::Unsure(why) => {
+                format!("; the folder could not be synced ({why}), so a power cut may undo this")
+            }
+        }
+    }
 }
 
 impl Workspace {
@@ -76,28 +98,45 @@ impl Workspace {
         Ok(bytes)
     }
 
-    /// The hash of a file's content; none if there is no file that can be read.
-    pub(crate) fn hash(&self, location: &Location) -> Option<Digest> {
-        let (mut file, _) = self.file(location).ok()?;
-        let mut hash = Sha256::new();
-        let mut piece = vec![0; 64 * 1024];
-        loop {
+    /// The first bytes of a regular file, at most `most`; none if there is no file that can be read.
+    pub(crate) fn beginning(&self, location: &Location, most: u64) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let Ok((file, _)) = self.file(location) else { return bytes };
+        // What was read before an error is the beginning all the same.
+        file.take(most).read_to_end(&mut bytes).ok();
+        bytes
+    }
+
+    /// The hash of a file's content; none if there is no file that can be read. A problem if it is too large to
+    /// be looked through.
+    pub(crate) fn hash(&self, location: &Location) -> Result<Option<Digest>, Problem> {
+        let Ok((file, bytes)) = self.file(location) else { return Ok(None) };
+        // Asked first, so that nothing of what is too large is read; it may still grow while it is.
+        let mut file = file.take(MOST_HASHED.saturating_add(1));
+        let (mut hash, mut piece, mut read) = (Sha256::new(), vec![0; 64 * 1024], 0_u64);
+        while bytes <= MOST_HASHED && read <= MOST_HASHED {
             match file.read(&mut piece) {
-                Ok(0) => return Some(Digest(hash.finalize().into())),
-                Ok(length) => hash.update(piece.get(..length)?),
+                Ok(0) => return Ok(Some(Digest(hash.finalize().into()))),
+                Ok(length) => {
+                    hash.update(piece.get(..length).unwrap_or_default());
+                    read = read.saturating_add(length as u64);
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => return None,
+                Err(_) => return Ok(None),
             }
         }
+        let cause = format!("{} has more than {MOST_HASHED} bytes", location.shown());
+        Err(Problem::new("the file is too large", cause, "use a smaller one"))
     }
 
     /// Gives a file its content, whole or not at all: written and synced under another name in the same
     /// folder, then renamed. Its mode is kept; folders on the way are made.
-    pub(crate) fn replace(&self, location: &Location, bytes: &[u8]) -> Result<Replaced, Problem> {
+    pub(crate) fn replace(&self, location: &Location, bytes: &[u8]) -> Result<(Replaced, Lasting), Problem> {
         let Some((parent, name)) = location.split() else {
             return Err(Problem::new("a folder", "the workspace is no file", "give the path of a file"));
         };
         let failed = |error: io::Error| self.of_file(location, &error);
+        let made = self.missing(&parent);
         self.dir.create_dir_all(parent.path()).map_err(|error| self.of_folder(&parent, &error))?;
         let folder = self.folder(&parent)?;
         let before = match folder.symlink_metadata(&name) {
@@ -107,19 +146,38 @@ impl Workspace {
         };
         if let Some(there) = &before {
             regular(location, there)?;
-            writable(location, there)?;
+            writable(location, &folder, &name, there)?;
         }
         let unfinished = unfinished_name();
-        let written = write_synced(&folder, &unfinished, bytes, before.as_ref())
+        // From here on that name is ours to remove, and not before: it may be another's.
+        let file = begin(&folder, &unfinished, before.as_ref()).map_err(failed)?;
+        let written = write_synced(file, bytes, before.as_ref())
             .and_then(|()| folder.rename(&unfinished, &folder, &name));
         if let Err(error) = written {
             // Nothing is left behind, so far as the disk lets us.
             folder.remove_file(&unfinished).ok();
             return Err(failed(error));
         }
-        // The content is in place; that its name lasts over a power cut is the best that can be done now.
-        rustix::fs::fsync(&folder).ok();
-        Ok(if before.is_some() { Replaced::Old } else { Replaced::New })
+        let lasting = match sync(&folder).and_then(|()| self.sync_made(&parent, made)) {
+            Ok(()) => Lasting::Synced,
+            Err(error) => Lasting::Unsure(error.to_string()),
+        };
+        Ok((if before.is_some() { Replaced::Old } else { Replaced::New }, lasting))
+    }
+
+    /// How many folders of a path are not there, counted from its end.
+    fn missing(&self, folder: &Location) -> usize {
+        let paths = folder.path().ancestors().filter(|path| !path.as_os_str().is_empty());
+        paths.take_while(|path| self.dir.symlink_metadata(path).is_err()).count()
+    }
+
+    /// Syncs the folders that hold the last `made` folders of a path, so that their names last too.
+    fn sync_made(&self, folder: &Location, made: usize) -> io::Result<()> {
+        for path in folder.path().ancestors().skip(1).take(made) {
+            let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+            sync(&self.dir.open_dir(path)?)?;
+        }
+        Ok(())
     }
 
     fn of_folder(&self, location: &Location, error: &io::Error) -> Problem {
@@ -198,28 +256,49 @@ fn regular(location: &Location, metadata: &Metadata) -> Result<(), Problem> {
     Err(Problem::new("not a regular file", cause, "only regular files can be read and written"))
 }
 
-/// A rename would get past it, and the one who took the right to write away meant something by it.
-fn writable(location: &Location, metadata: &Metadata) -> Result<(), Problem> {
-    if metadata.permissions().mode() & 0o222 != 0 {
-        return Ok(());
-    }
-    let cause = format!("{} may be written by nobody", location.shown());
+/// A rename would get past it, and the one who took the right to write away meant something by it. Who may do
+/// everything is told by the mode alone.
+fn writable(location: &Location, folder: &Dir, name: &OsStr, metadata: &Metadata) -> Result<(), Problem> {
+    let shown = location.shown();
+    let cause = if metadata.permissions().mode() & 0o222 == 0 {
+        format!("{shown} may be written by nobody")
+    } else {
+        match rustix::fs::accessat(folder, name, Access::WRITE_OK, AtFlags::EACCESS) {
+            Err(error @ (Errno::ACCESS | Errno::PERM | Errno::ROFS)) => {
+                format!("{shown} may not be written by this user: {error}")
+            }
+            // A system that cannot be asked says nothing about the file.
+            Ok(()) | Err(_) => return Ok(()),
+        }
+    };
     Err(Problem::new("read only", cause, "leave it as it is, or ask the person to allow it"))
 }
 
+/// Random, since process numbers and counters are the same in two containers that share a folder.
 fn unfinished_name() -> OsString {
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    OsString::from(format!(".petasos-unfinished-{}-{number}", std::process::id()))
+    let random = RandomState::new().build_hasher().finish();
+    OsString::from(format!(".petasos-unfinished-{random:016x}"))
 }
 
-fn write_synced(folder: &Dir, name: &OsStr, bytes: &[u8], before: Option<&Metadata>) -> io::Result<()> {
+fn begin(folder: &Dir, name: &OsStr, before: Option<&Metadata>) -> io::Result<cap_std::fs::File> {
     let mut options = OpenOptions::new();
     // An old file's content is shown to nobody else on the way; a new file gets what the umask leaves.
-    let mode = if before.is_some() { 0o600 } else { 0o644 };
-    let mut file = folder.open_with(Path::new(name), options.write(true).create_new(true).mode(mode))?;
+    let mode = if before.is_some() { 0o600 } else { 0o666 };
+    folder.open_with(Path::new(name), options.write(true).create_new(true).mode(mode))
+}
+
+fn write_synced(mut file: cap_std::fs::File, bytes: &[u8], before: Option<&Metadata>) -> io::Result<()> {
     file.write_all(bytes)?;
     if let Some(before) = before {
         file.set_permissions(Permissions::from_mode(before.permissions().mode() & 0o7777))?;
     }
     file.sync_all()
+}
+
+/// Syncs the names in a folder. The descriptor that is held for paths cannot be synced, so one is opened that
+/// can.
+fn sync(folder: &Dir) -> io::Result<()> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let opened = rustix::fs::openat(folder, ".", flags, Mode::empty())?;
+    Ok(rustix::fs::fsync(opened)?)
 }

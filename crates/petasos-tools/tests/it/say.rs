@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
@@ -153,13 +154,18 @@ pub fn approved(proposal: Proposal) -> Approved {
 
 /// Blobs in memory.
 #[derive(Debug, Default)]
-pub struct Memory(pub Mutex<BTreeMap<String, Vec<u8>>>);
+pub struct Memory(pub Mutex<BTreeMap<String, Vec<u8>>>, AtomicUsize);
 
 impl Memory {
     pub fn only(&self) -> Vec<u8> {
         let kept = self.0.lock().unwrap();
         assert_eq!(kept.len(), 1);
         kept.values().next().unwrap().clone()
+    }
+
+    /// The most bytes that came at once.
+    pub fn largest_piece(&self) -> usize {
+        self.1.load(Ordering::Relaxed)
     }
 
     pub fn is_empty(&self) -> bool {
@@ -196,6 +202,7 @@ impl Blobs for Handle {
 
 impl BlobWriter for Writing {
     fn write(&mut self, bytes: Vec<u8>) -> BoxFuture<'_, Result<(), BlobTrouble>> {
+        self.0.1.fetch_max(bytes.len(), Ordering::Relaxed);
         self.1.extend(bytes);
         Box::pin(std::future::ready(Ok(())))
     }
@@ -234,4 +241,22 @@ pub fn until(mut is_so: impl FnMut() -> bool) {
         assert!(begun.elapsed().as_secs() < 30, "it never was so");
         std::thread::yield_now();
     }
+}
+
+/// Does it as a user who may not do everything: what a thread begins has the rights of that thread.
+#[cfg(target_os = "linux")]
+pub fn unprivileged(work: impl FnOnce() + Send + 'static) {
+    let thread = std::thread::spawn(|| {
+        if rustix::process::geteuid().is_root() {
+            let nobody = rustix::process::Uid::from_raw(65_534);
+            rustix::thread::set_thread_res_uid(nobody, nobody, nobody).unwrap();
+        }
+        work();
+    });
+    thread.join().unwrap();
+}
+
+/// Runs to its end on this thread and those it begins.
+pub fn wait<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
 }

@@ -100,6 +100,49 @@ async fn t08_a_list_and_a_search_say_how_many_more_there_are() {
     assert!(text.contains("[the first 200 matches, in 1 files; more are not shown"), "{text}");
 }
 
+#[tokio::test]
+async fn t08_zero_bytes_are_passed_on_as_they_come() {
+    let room = Room::new();
+    let output = room.call("run_command", &arguments(&[("command", "head -c 3000000 /dev/zero")])).await;
+    assert_eq!(output.outcome, Outcome::Ok);
+    assert_eq!(room.blobs.only(), "\u{2400}".repeat(3_000_000).into_bytes());
+    // What is read of a pipe at once is 64 KiB, of which each byte becomes three.
+    let largest = room.blobs.largest_piece();
+    assert!(largest <= 256 * 1024, "{largest}");
+}
+
+/// A file with a few lines, and then nothing but zeros that are no line.
+fn endless(room: &Room, bytes: u64) {
+    room.put("endless", "line\n".repeat(4_000));
+    std::fs::OpenOptions::new().write(true).open(room.path("endless")).unwrap().set_len(bytes).unwrap();
+}
+
+#[tokio::test]
+async fn t08_a_page_that_lies_too_far_is_not_looked_for_without_end() {
+    let room = Room::new();
+    endless(&room, 3 << 40);
+    let call = r#"{"path":"endless","from":5000}"#;
+    room.refused("read_file", call, "the line is not in the first 1073741824 bytes of endless").await;
+}
+
+#[tokio::test]
+async fn t08_a_call_that_is_stopped_looks_no_further() {
+    let room = Room::new();
+    endless(&room, 3 << 20);
+    let calls = [
+        ("read_file", r#"{"path":"endless","from":5000}"#, "before the line was reached in endless"),
+        ("search_files", r#"{"pattern":"line","path":"endless"}"#, "before all of endless was searched"),
+        ("search_files", r#"{"pattern":"line"}"#, "before all of the workspace was searched"),
+    ];
+    for (tool, call, words) in calls {
+        let (raise, context) = room.context();
+        raise.send(true).unwrap();
+        let output = room.call_in(tool, call, context).await;
+        let text = output.for_model.text();
+        assert!(output.outcome == Outcome::CutShort && text.contains(words), "{tool} {text}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
