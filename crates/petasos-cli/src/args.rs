@@ -58,7 +58,7 @@ pub(crate) struct ModelArguments {
     #[arg(long, value_name = "MODE")]
     pub(crate) api_mode: Option<ApiMode>,
     /// Steps (model calls) that a turn may take [default: 90]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_steps: Option<u32>,
 }
 
@@ -141,13 +141,13 @@ pub(crate) struct ResumeArguments {
     #[arg(long, value_name = "CALL", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with = "approve")]
     pub(crate) deny: Option<Which>,
     /// Steps to add to the turn's budget
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) add_steps: Option<u32>,
     /// Tokens to add to it
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) add_tokens: Option<u64>,
     /// Seconds at work to add to it
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) add_time: Option<u64>,
     /// Something new to say
     #[arg(short, long, value_name = "TEXT", conflicts_with_all = ["approve", "deny"])]

@@ -42,7 +42,7 @@ pub(crate) async fn run(arguments: Arguments, world: &World) -> ExitCode {
 #[derive(Debug)]
 pub(crate) enum Refusal {
     /// Something is wrong: what, and what next.
-    Wrong { why: NotStarted, message: String, hint: &'static str },
+    Wrong { why: NotStarted, message: String, hint: String },
     /// A signal came first.
     Stopped(Signal),
     /// A fault of ours.
@@ -50,20 +50,18 @@ pub(crate) enum Refusal {
 }
 
 impl Refusal {
-    pub(crate) fn usage(message: impl Into<String>, hint: &'static str) -> Self {
-        Self::Wrong { why: NotStarted::Usage, message: message.into(), hint }
+    pub(crate) fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Wrong { why: NotStarted::Usage, message: message.into(), hint: hint.into() }
     }
 
-    pub(crate) fn config(message: impl Into<String>, hint: &'static str) -> Self {
-        Self::Wrong { why: NotStarted::Config, message: message.into(), hint }
+    pub(crate) fn config(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Wrong { why: NotStarted::Config, message: message.into(), hint: hint.into() }
     }
 
     /// Tells it, and gives the exit code.
     pub(crate) fn tell(self, printer: &mut Printer) -> ExitCode {
         let (result, signal) = match self {
-            Self::Wrong { why, message, hint } => {
-                (RunResult::not_started(why, message, hint.to_owned()), None)
-            }
+            Self::Wrong { why, message, hint } => (RunResult::not_started(why, message, hint), None),
             Self::Stopped(signal) => (RunResult::without_turn(StopReason::Interrupted, None), Some(signal)),
             Self::Broken => (RunResult::without_turn(StopReason::InternalError, None), None),
         };
@@ -74,14 +72,14 @@ impl Refusal {
 
 impl From<ConfigError> for Refusal {
     fn from(error: ConfigError) -> Self {
-        Self::config(error.to_string(), "README.md, \"When something is wrong\", has the common cases")
+        Self::config(error.to_string(), "correct that, and run it again")
     }
 }
 
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
         if matches!(error, StoreError::Held { .. }) {
-            let hint = "wait until its turn is over, or stop that process";
+            let hint = "wait until its turn is over, or stop that process".to_owned();
             return Self::Wrong { why: NotStarted::Held, message: error.to_string(), hint };
         }
         Self::config(error.to_string(), "petasos sessions list shows the sessions there are")

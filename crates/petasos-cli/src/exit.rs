@@ -15,6 +15,8 @@ pub(crate) enum Signal {
     Interrupt,
     /// SIGTERM.
     Terminate,
+    /// SIGHUP: the terminal is gone.
+    Hangup,
 }
 
 /// The exit code of a result; `signal` is what interrupted it.
@@ -42,6 +44,7 @@ fn number(reason: StopReason, signal: Option<Signal>) -> u8 {
         StopReason::InternalError => INTERNAL,
         StopReason::Interrupted => match signal {
             Some(Signal::Terminate) => 143,
+            Some(Signal::Hangup) => 129,
             Some(Signal::Interrupt) | None => 130,
         },
     }

@@ -47,7 +47,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>, world: &World) -> Exi
             let code = runtime.block_on(command::run(parsed, world));
             // A read of the terminal may still wait for a line that nobody will type.
             runtime.shutdown_background();
-            code
+            if print::is_lost() && code == ExitCode::SUCCESS { ExitCode::FAILURE } else { code }
         }
         Err(error) => {
             print::talk(&format!("petasos: the system gives no event loop: {error}; close some programs"));

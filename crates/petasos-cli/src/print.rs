@@ -1,13 +1,39 @@
 //! What a person or program reads: data on stdout, talk on stderr.
 
 use std::io::{self, IsTerminal as _, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use petasos_core::tool::Outcome;
-use petasos_runtime::{DeltaKind, Event, RunResult, WantsTold};
+use petasos_runtime::{DeltaKind, Event, RunResult, WantsTold, readable};
+
+/// Set once stdout did not take what was written.
+static IS_LOST: AtomicBool = AtomicBool::new(false);
 
 /// Writes a line for a program, as it is. If nobody reads any more there is nobody to tell, and the run goes on.
 pub(crate) fn line(line: &str) {
-    drop(writeln!(io::stdout().lock(), "{line}"));
+    kept(writeln!(io::stdout().lock(), "{line}"));
+}
+
+/// Keeps in mind that output was lost; a reader that went away wanted no more of it.
+fn kept(written: io::Result<()>) {
+    if let Err(error) = written
+        && error.kind() != io::ErrorKind::BrokenPipe
+        && !IS_LOST.swap(true, Ordering::Relaxed)
+    {
+        talk(&format!("petasos: stdout cannot be written: {error}; the session has it all"));
+    }
+}
+
+/// True if output was lost.
+pub(crate) fn is_lost() -> bool {
+    // What is still in the buffer is lost or not by now, too.
+    kept(io::stdout().lock().flush());
+    IS_LOST.load(Ordering::Relaxed)
+}
+
+/// Writes something of a log for a person, also into a pipe: that often ends at a terminal.
+pub(crate) fn shown(text: &str) {
+    line(&plain(text));
 }
 
 /// Writes data for a person; into a file or a pipe it goes as it is.
@@ -31,8 +57,7 @@ pub(crate) fn invitation(text: &str) {
 fn piece(text: &str) {
     let mut out = io::stdout().lock();
     let shown = if out.is_terminal() { plain(text) } else { text.to_owned() };
-    drop(write!(out, "{shown}"));
-    drop(out.flush());
+    kept(write!(out, "{shown}").and_then(|()| out.flush()));
 }
 
 /// Text from a model or tool as a terminal may show it: control characters would move the cursor, set titles
@@ -63,7 +88,8 @@ pub(crate) fn question(call: &str, tool: &str, arguments: &str, wants: WantsTold
         WantsTold::Approval => "asks for leave to run",
         WantsTold::Answer => "asks",
     };
-    format!("  ? call {call} {what}: {} {}", line_of(tool, 64), plain(arguments))
+    let arguments = plain(&readable(arguments)).replace('\n', "\n      ");
+    format!("  ? call {call} {what}: {}\n      {arguments}", line_of(tool, 64))
 }
 
 /// Characters of a call's arguments, or of a result, in a line of talk.
@@ -87,11 +113,13 @@ pub(crate) struct Printer {
     is_open: bool,
     /// Text of the present step was told as it came.
     is_told: bool,
+    /// Calls that nobody was asked about, and that were refused for it.
+    refused: u32,
 }
 
 impl Printer {
     fn new(style: Style) -> Self {
-        Self { style, is_open: false, is_told: false }
+        Self { style, is_open: false, is_told: false, refused: 0 }
     }
 
     pub(crate) fn json() -> Self {
@@ -132,6 +160,7 @@ impl Printer {
             Event::StepStart { .. } => self.is_told = false,
             Event::ToolStart { tool, call, .. } => self.aside(&format!("  · {tool} ({call})")),
             Event::ToolResult { tool, outcome, text, .. } => {
+                self.refused += u32::from(*outcome == Outcome::Denied);
                 let sign = if matches!(outcome, Outcome::Ok | Outcome::Empty) { "✓" } else { "✗" };
                 self.aside(&format!("  {sign} {}: {}", line_of(tool, 40), line_of(text, SHOWN)));
             }
@@ -165,6 +194,13 @@ impl Printer {
             Style::Chat if self.is_told => self.close_line(),
             Style::Job | Style::Chat if !result.reply.is_blank() => data(&result.reply),
             Style::Chat | Style::Job | Style::Json => self.close_line(),
+        }
+        let refused = std::mem::take(&mut self.refused);
+        if self.style == Style::Job && refused > 0 {
+            talk(&format!(
+                "petasos: refused, since nobody was asked: {refused} of its calls. --allow-commands lets commands run, \
+                 --park has them wait for your yes, petasos chat asks"
+            ));
         }
         if let Some(error) = &result.error {
             talk(&format!("petasos: {}: {}", result.status, error.message));

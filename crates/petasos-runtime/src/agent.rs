@@ -167,6 +167,10 @@ pub struct Asking {
     pub call: petasos_core::id::CallId,
     /// Over what was shown.
     pub shown: petasos_core::id::Digest,
+    /// The tool.
+    pub tool: petasos_core::text::Text,
+    /// Its arguments, as they would run.
+    pub arguments: petasos_core::text::Text,
 }
 
 impl Standing {

@@ -33,6 +33,19 @@ pub(crate) fn reply_of(session: &Session, end: &TurnEnd) -> Text {
     texts.map(|text| text.to_string()).collect::<String>().into()
 }
 
+/// Arguments as a person reads them: each by its name, texts as they are and not as JSON writes them. What is no
+/// JSON object stays as it is.
+pub fn readable(arguments: &str) -> String {
+    let Ok(serde_json::Value::Object(fields)) = serde_json::from_str(arguments) else {
+        return arguments.to_owned();
+    };
+    let line = |(name, value): (&String, &serde_json::Value)| match value.as_str() {
+        Some(text) => format!("{name}: {text}"),
+        None => format!("{name}: {value}"),
+    };
+    fields.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
 /// The calls of a session at rest that wait for a person.
 pub(crate) fn asking(session: &Session) -> Vec<Asking> {
     let Some(open) = session.turn().and_then(|turn| turn.told().step.reply.as_ref()) else {
@@ -41,7 +54,10 @@ pub(crate) fn asking(session: &Session) -> Vec<Asking> {
     let asks = |(place, call): (usize, &petasos_core::turn::OpenCall)| {
         let made = call.call.as_ref().filter(|made| made.verdict == VerdictKind::Ask)?;
         let waits = call.decision.is_none() && call.result.is_none();
-        waits.then(|| Asking { call: open.call_id(place), shown: made.shown })
+        let model_own = open.made(place).map(|made| made.arguments.clone()).unwrap_or_default();
+        let arguments = made.arguments.as_ref().map_or(model_own, |json| json.as_str().into());
+        let (call, tool) = (open.call_id(place), made.tool.clone());
+        waits.then_some(Asking { call, shown: made.shown, tool, arguments })
     };
     open.calls.iter().enumerate().filter_map(asks).collect()
 }

@@ -6,6 +6,8 @@ use petasos_core::text::Text;
 use petasos_core::usage::Usage;
 use serde::Serialize;
 
+use crate::agent::Asking;
+
 /// What came of a run: the last line of `--json` (`formats.md`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RunResult {
@@ -192,7 +194,12 @@ pub fn failure(kind: FailureKind) -> &'static str {
 }
 
 /// What a person reads of a turn that did not complete. `detail` is what the provider or the disk said.
-pub(crate) fn error(reason: StopReason, detail: Option<&str>, session: &SessionId) -> Option<ErrorTold> {
+pub(crate) fn error(
+    reason: StopReason,
+    detail: Option<&str>,
+    session: &SessionId,
+    asking: &[Asking],
+) -> Option<ErrorTold> {
     let resume = format!("petasos resume {session}");
     let say = format!("say how to go on: {resume} -m \"…\"");
     let (message, hint) = match reason {
@@ -215,9 +222,7 @@ pub(crate) fn error(reason: StopReason, detail: Option<&str>, session: &SessionI
         StopReason::TimedOut => {
             ("the turn's time at work is used up", format!("give it more: {resume} --add-time 600"))
         }
-        StopReason::AwaitingApproval => {
-            ("a call waits for approval", format!("decide: {resume} --approve, or --deny"))
-        }
+        StopReason::AwaitingApproval => ("a call waits for approval", how_to_decide(&resume, asking)),
         StopReason::AwaitingAnswer => {
             ("a question waits for its answer", format!("answer: {resume} -m \"…\""))
         }
@@ -239,6 +244,17 @@ pub(crate) fn error(reason: StopReason, detail: Option<&str>, session: &SessionI
         None => message.to_owned(),
     };
     Some(ErrorTold { kind, message, hint })
+}
+
+/// The commands with which a person decides about what waits.
+pub fn how_to_decide(resume: &str, asking: &[Asking]) -> String {
+    match asking {
+        [] | [_] => format!("{resume} --approve, or {resume} --deny"),
+        several => {
+            let each = several.iter().map(|one| format!("{resume} --approve={}", one.call));
+            format!("{}; --deny=… the same way", each.collect::<Vec<_>>().join("; "))
+        }
+    }
 }
 
 fn of_failure(kind: FailureKind) -> &'static str {
@@ -268,9 +284,11 @@ fn model_hint(kind: FailureKind, resume: &str) -> String {
             "check --base-url (most end in /v1) and --model, then: {resume} --base-url URL --model NAME"
         ),
         FailureKind::Network => format!("check --base-url and that the server runs, then: {resume}"),
-        FailureKind::BadRequest | FailureKind::Overflow | FailureKind::Empty | FailureKind::Other => {
-            format!("try another model: {resume} --model NAME")
+        FailureKind::BadRequest => {
+            format!("check --base-url (most end in /v1), or try another model: {resume} --model NAME")
         }
+        FailureKind::Overflow | FailureKind::Empty => format!("try another model: {resume} --model NAME"),
+        FailureKind::Other => format!("try again: {resume}; or another model with --model NAME"),
         FailureKind::RateLimit | FailureKind::Overloaded | FailureKind::Timeout | FailureKind::BadStream => {
             format!("wait a little, then: {resume}")
         }

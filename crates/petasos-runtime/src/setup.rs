@@ -60,6 +60,15 @@ impl Setup {
         Ok(Self { places, environment, settings, flags, disk })
     }
 
+    /// What there is to look at sessions with: no settings are read, so that nothing wrong in them is in the way.
+    ///
+    /// # Errors
+    /// As for [`Places::find`].
+    pub fn to_look(environment: Environment, disk: Arc<dyn Disk>) -> Result<Self, ConfigError> {
+        let places = Places::find(&environment, None)?;
+        Ok(Self { places, environment, settings: Settings::default(), flags: Flags::default(), disk })
+    }
+
     /// The same in another workspace: that of a session.
     ///
     /// # Errors
@@ -132,6 +141,8 @@ impl Setup {
                 "the workspace cannot be opened: {error}; name another with --workspace DIR"
             ))
         })?;
+        let workspace =
+            workspace.with_closed(&self.places.home).with_closed(&self.places.workspace.join(".petasos"));
         let options = Options { run_tests: settings.run_tests.clone(), ..Options::default() };
         let tools = builtin(Arc::new(workspace), options);
         let names: Vec<String> = tools.iter().map(|tool| tool.spec().name.to_string()).collect();
@@ -185,10 +196,13 @@ impl Setup {
             None => listed.is_in(&self.places.workspace) && !listed.is_blank(),
         };
         let fitting: Vec<_> = listing.sessions.iter().filter(fits).collect();
-        let unreadable = listing
-            .unreadable
-            .into_iter()
-            .find(|(id, _)| prefix.is_some_and(|prefix| id.as_str().starts_with(prefix)));
+        let newest = fitting.last().map(|listed| listed.id());
+        // Whose folder it is stands in the line that cannot be read, so any of them may be the one that is meant.
+        let is_meant = |id: &SessionId| match prefix {
+            Some(prefix) => id.as_str().starts_with(prefix),
+            None => newest.is_some_and(|newest| id > newest),
+        };
+        let unreadable = listing.unreadable.into_iter().find(|(id, _)| is_meant(id));
         match (prefix, fitting.as_slice(), unreadable) {
             (_, [], Some((_, error))) => Err(error.into()),
             (Some(prefix), [], None) => Err(FindError::NoneBegins { prefix: prefix.to_owned() }),
@@ -197,9 +211,12 @@ impl Setup {
                 let ids = fitting.iter().map(|listed| listed.id().to_string()).collect::<Vec<_>>();
                 Err(FindError::Several { prefix: prefix.to_owned(), ids: ids.join(", ") })
             }
-            (_, [.., newest], _) => {
-                Ok(Found { id: newest.id().clone(), workspace: PathBuf::from(newest.workspace()) })
-            }
+            (_, [.., newest], passed_over) => Ok(Found {
+                id: newest.id().clone(),
+                workspace: PathBuf::from(newest.workspace()),
+                title: newest.title().to_owned(),
+                passed_over: passed_over.map(|(_, error)| error.to_string()),
+            }),
         }
     }
 
@@ -235,6 +252,10 @@ pub struct Found {
     pub id: SessionId,
     /// The folder it works in.
     pub workspace: PathBuf,
+    /// Its title, or what was said first.
+    pub title: String,
+    /// A newer session that may be the one that is meant and cannot be read: why.
+    pub passed_over: Option<String>,
 }
 
 /// Why a session was not found.

@@ -382,7 +382,7 @@ impl Shell {
             usage,
             session: Some(self.session.clone()),
             budget: budget(end.reason),
-            error: error(end.reason, detail, &self.session),
+            error: error(end.reason, detail, &self.session, &crate::inspect::asking(session)),
             reason: Some(end.reason),
             follows: if session.is_running() { Follows::Turn } else { Follows::Nothing },
         };

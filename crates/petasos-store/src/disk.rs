@@ -7,6 +7,7 @@ use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::ops::Range;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 use rustix::fs::{Advice, FlockOperation, fadvise, flock};
@@ -132,9 +133,13 @@ pub enum LockError {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OsDisk;
 
+/// Mode of new files: their owner reads and writes them, nobody else.
+const OWN: u32 = 0o600;
+
 impl Disk for OsDisk {
     fn make_folder(&self, path: &Path) -> io::Result<()> {
-        fs::create_dir(path)
+        // What is said, read and run belongs to its person alone.
+        fs::DirBuilder::new().mode(0o700).create(path)
     }
 
     fn names(&self, folder: &Path) -> io::Result<Vec<String>> {
@@ -164,10 +169,10 @@ impl Disk for OsDisk {
     fn open(&self, path: &Path, how: Opening) -> io::Result<Box<dyn DiskFile>> {
         if how == Opening::Empty {
             // Append and truncate do not go together in one call.
-            OpenOptions::new().write(true).create(true).truncate(true).open(path)?;
+            OpenOptions::new().write(true).create(true).truncate(true).mode(OWN).open(path)?;
         }
         let mut options = OpenOptions::new();
-        let file = options.read(true).append(true).create_new(how == Opening::New).open(path)?;
+        let file = options.mode(OWN).read(true).append(true).create_new(how == Opening::New).open(path)?;
         Ok(Box::new(OsFile(file)))
     }
 
@@ -181,8 +186,8 @@ impl Disk for OsDisk {
 
     fn lock(&self, path: &Path, holder: &str) -> Result<Box<dyn DiskLock>, LockError> {
         let mut options = OpenOptions::new();
-        let mut file =
-            options.read(true).write(true).create(true).truncate(false).open(path).map_err(LockError::Io)?;
+        let options = options.read(true).write(true).create(true).truncate(false).mode(OWN);
+        let mut file = options.open(path).map_err(LockError::Io)?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(rustix::io::Errno::WOULDBLOCK) => {

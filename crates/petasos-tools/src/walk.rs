@@ -67,18 +67,21 @@ pub(crate) struct Walk<'a> {
     pub(crate) meet: &'a mut dyn FnMut(&Met<'_>) -> Go,
     left_out: LeftOut,
     rules: Vec<(PathBuf, Gitignore)>,
+    /// Folders that no tool reaches.
+    closed: Vec<PathBuf>,
 }
 
 impl<'a> Walk<'a> {
     /// A walk that has not begun.
     pub(crate) fn new(depth: usize, stop: &'a Stop, meet: &'a mut dyn FnMut(&Met<'_>) -> Go) -> Self {
         let depth = depth.clamp(1, DEEPEST);
-        Self { depth, stop, meet, left_out: LeftOut::default(), rules: Vec::new() }
+        Self { depth, stop, meet, left_out: LeftOut::default(), rules: Vec::new(), closed: Vec::new() }
     }
 
     /// Walks through a folder, which is looked at even if it is ignored itself.
     pub(crate) fn through(mut self, workspace: &Workspace, location: &Location) -> Result<LeftOut, Problem> {
         let folder = workspace.folder(location)?;
+        self.closed = workspace.closed().to_vec();
         let start = location.path();
         let start = if start == Path::new(".") { Path::new("") } else { start };
         let above: Vec<&Path> = start.ancestors().skip(1).collect();
@@ -147,7 +150,7 @@ impl<'a> Walk<'a> {
     }
 
     fn is_ignored(&self, met: &Met<'_>) -> bool {
-        if HABIT.iter().any(|name| met.name == name) {
+        if HABIT.iter().any(|name| met.name == name) || self.closed.iter().any(|closed| met.path == closed) {
             return true;
         }
         for (folder, rules) in self.rules.iter().rev() {

@@ -29,6 +29,8 @@ pub struct Workspace {
     dir: Dir,
     root: PathBuf,
     given: PathBuf,
+    /// Folders of it that no tool reaches, from the workspace on, every link followed.
+    closed: Vec<PathBuf>,
 }
 
 /// Why a folder cannot be a workspace.
@@ -88,7 +90,25 @@ impl Workspace {
         let given = std::path::absolute(path).map_err(unusable)?;
         let root = path.canonicalize().map_err(unusable)?;
         let dir = Dir::open_ambient_dir(&root, ambient_authority()).map_err(unusable)?;
-        Ok(Self { dir, root, given })
+        Ok(Self { dir, root, given, closed: Vec::new() })
+    }
+
+    /// The same with a folder closed to all tools, wherever it lies: what is in it would let the agent read keys, or
+    /// allow itself what nobody allowed. One outside of the workspace is out of reach anyway.
+    #[must_use]
+    pub fn with_closed(mut self, folder: &Path) -> Self {
+        // A folder that is not there yet is closed by the name it will have.
+        let whole = folder.canonicalize().or_else(|_| std::path::absolute(folder));
+        if let Ok(whole) = whole {
+            let below = whole.strip_prefix(&self.root).or_else(|_| whole.strip_prefix(&self.given));
+            self.closed.extend(below.map(Path::to_owned));
+        }
+        self
+    }
+
+    /// Folders that no tool reaches, from the workspace on.
+    pub(crate) fn closed(&self) -> &[PathBuf] {
+        &self.closed
     }
 
     /// The folder's path with every link followed, for people and for the prompt.
@@ -145,6 +165,11 @@ impl Workspace {
                 found.clear();
             }
             below.iter().rev().for_each(|part| rest.push_front(OsString::from(part)));
+        }
+        if self.closed.iter().any(|closed| found.starts_with(closed)) {
+            let cause = format!("{told:?} lies in a folder that belongs to the program and its person");
+            let hint = "work with the other files; only a person changes settings and keys";
+            return Err(Problem::new("not to be reached", cause, hint));
         }
         Ok(Location(found))
     }

@@ -116,7 +116,7 @@ impl Chat {
                 Heard::Line(Some(line)) if line.trim() != "/quit" => self.say(line).await,
                 Heard::Line(_) => self.end_input().await,
                 Heard::Signal(signal) => {
-                    if signal == Signal::Terminate {
+                    if signal != Signal::Interrupt {
                         self.end_input().await;
                         ended_by = Some(signal);
                     }

@@ -5,17 +5,19 @@ use std::process::ExitCode;
 use petasos_core::approval::{Answer, Scope};
 use petasos_core::budget::Limits;
 use petasos_core::entry::When;
+use petasos_core::id::CallId;
+use petasos_core::request::Target;
 use petasos_core::session::Terms;
 use petasos_core::text::Text;
 use petasos_core::time::Span;
 use petasos_core::turn::{Mode, OnAsk};
-use petasos_runtime::{Asking, Op, SessionHandle};
+use petasos_runtime::{Asking, Op, SessionHandle, WantsTold, how_to_decide};
 
 use super::run::leave;
 use super::watch::{Stops, watch};
 use super::{Refusal, commands, printer, set_up, unattended};
 use crate::args::{ResumeArguments, Which};
-use crate::print::Printer;
+use crate::print::{Printer, line_of, question};
 use crate::{World, print};
 
 /// Goes on with a session.
@@ -37,6 +39,9 @@ async fn go_on(
     let mut stops = Stops::listen();
     let setup = set_up(world, None, model.flags())?;
     let found = setup.find(session.as_deref()).await?;
+    if let Some(why) = &found.passed_over {
+        print::talk(&format!("petasos: a newer session cannot be read: {why}"));
+    }
     let (setup, own) = setup.in_workspace(&found.workspace)?.for_session(&found.id).await?;
     let agent = setup.agent(commands(how.allow_commands))?;
     // Another model only if one is named here; else the turn keeps its own. One that was killed before its first turn
@@ -51,12 +56,18 @@ async fn go_on(
     let on_ask = unattended(&how, &setup);
     let opening = agent.open(&found.id, |log| setup.terms_for(log, chosen.as_ref(), on_ask));
     let mut session = stops.or(opening).await?;
+    if !how.json {
+        let Target { provider, model, .. } = &session.terms().target;
+        let title = line_of(&found.title, 60);
+        print::talk(&format!("petasos: session {}, {title:?}, model {model} at {provider}", session.id()));
+    }
     for damage in session.damage() {
         print::talk(&format!("petasos: the log of session {} is damaged: {damage}", session.id()));
     }
-    if let Some((which, answer)) = decision {
-        decide(&session, which, answer).await?;
-    }
+    let decided = match decision {
+        Some((which, answer)) => Some(decide(&session, which, answer).await?),
+        None => None,
+    };
     let add =
         Limits { steps: add_steps, tokens: add_tokens, micro_usd: None, time: add_time.map(Span::seconds) };
     match message {
@@ -73,7 +84,7 @@ async fn go_on(
             let id = session.id();
             return Err(Refusal::usage(
                 format!("session {id} is finished: there is nothing to continue"),
-                "say something new: petasos resume ID -m \"…\"",
+                format!("say something new: petasos resume {id} -m \"…\""),
             ));
         }
         None => {
@@ -82,6 +93,11 @@ async fn go_on(
                 return Err(Refusal::usage("--max-steps is for a new turn; this one keeps its limits", hint));
             }
             // What still waits for a person goes on waiting; a refusal is not what it was parked for.
+            for Asking { call, tool, arguments, .. } in &session.standing().asking {
+                if decided != Some(*call) && !how.json {
+                    print::talk(&question(&call.to_string(), tool, arguments, WantsTold::Approval));
+                }
+            }
             let terms = session.terms().clone();
             let on_ask = if session.standing().asking.is_empty() { on_ask } else { OnAsk::Park };
             let terms = Terms { mode: Mode { on_ask, ..terms.mode }, ..terms };
@@ -94,7 +110,7 @@ async fn go_on(
 }
 
 /// A call that waits is decided about before the turn goes on.
-async fn decide(session: &SessionHandle, which: Which, answer: Answer) -> Result<(), Refusal> {
+async fn decide(session: &SessionHandle, which: Which, answer: Answer) -> Result<CallId, Refusal> {
     let asking = &session.standing().asking;
     let told = || asking.iter().map(|one| one.call.to_string()).collect::<Vec<_>>().join(", ");
     let found = match (which, asking.as_slice()) {
@@ -102,9 +118,15 @@ async fn decide(session: &SessionHandle, which: Which, answer: Answer) -> Result
             return Err(Refusal::usage("no call waits for a decision", "go on with: petasos resume ID"));
         }
         (Which::TheOne, [one]) => one,
-        (Which::TheOne, _) => {
+        (Which::TheOne, several) => {
+            for Asking { call, tool, arguments, .. } in several {
+                print::talk(&question(&call.to_string(), tool, arguments, WantsTold::Approval));
+            }
             let message = format!("several calls wait: {}", told());
-            return Err(Refusal::usage(message, "name one: --approve=CALL or --deny=CALL"));
+            return Err(Refusal::usage(
+                message,
+                how_to_decide(&format!("petasos resume {}", session.id()), several),
+            ));
         }
         (Which::This(call), _) => match asking.iter().find(|one| one.call == call) {
             Some(one) => one,
@@ -114,7 +136,7 @@ async fn decide(session: &SessionHandle, which: Which, answer: Answer) -> Result
             }
         },
     };
-    let Asking { call, shown } = *found;
+    let Asking { call, shown, .. } = *found;
     session.ask(Op::Decide { call, answer, shown }).await?;
-    Ok(())
+    Ok(call)
 }

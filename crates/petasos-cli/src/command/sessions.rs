@@ -1,11 +1,11 @@
 //! `petasos sessions`: what is kept.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use petasos_runtime::config::Flags;
 use petasos_runtime::{Event, Listed, Setup};
 
-use super::{Refusal, set_up};
+use super::Refusal;
 use crate::args::SessionsCommand;
 use crate::print::{Printer, line_of};
 use crate::{World, print};
@@ -23,7 +23,7 @@ pub(crate) async fn sessions(what: SessionsCommand, world: &World) -> ExitCode {
 }
 
 async fn look(what: SessionsCommand, world: &World) -> Result<(), Refusal> {
-    let setup = set_up(world, None, Flags::default())?;
+    let setup = Setup::to_look(world.environment.clone(), Arc::clone(&world.disk))?;
     match what {
         SessionsCommand::List { json, all } => list(&setup, json, all).await,
         SessionsCommand::Show { session, json } => show(&setup, session.as_deref(), json).await,
@@ -38,7 +38,7 @@ async fn list(setup: &Setup, json: bool, all: bool) -> Result<(), Refusal> {
         count += 1;
         match json {
             true => print::line(&listed.line()),
-            false => print::data(&row(listed, all)),
+            false => print::shown(&row(listed, all)),
         }
     }
     for (session, error) in &listing.unreadable {
@@ -72,10 +72,10 @@ async fn show(setup: &Setup, session: Option<&str>, json: bool) -> Result<(), Re
         }
         return Ok(());
     }
-    print::data(&format!("session {} in {}", found.id, found.workspace.display()));
+    print::shown(&format!("session {} in {}", found.id, found.workspace.display()));
     for event in &shown.events {
         if let Some(line) = line(event) {
-            print::data(&line);
+            print::shown(&line);
         }
     }
     for damage in &shown.damage {

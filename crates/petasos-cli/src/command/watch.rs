@@ -31,11 +31,12 @@ pub(crate) enum Rest {
     Left,
 }
 
-/// The two signals that stop a run. They are listened for as long as this lives.
+/// The signals that stop a run. They are listened for as long as this lives.
 #[derive(Debug)]
 pub(crate) struct Stops {
     interrupt: Option<Signals>,
     terminate: Option<Signals>,
+    hangup: Option<Signals>,
 }
 
 impl Stops {
@@ -44,6 +45,7 @@ impl Stops {
         Self {
             interrupt: signal(SignalKind::interrupt()).ok(),
             terminate: signal(SignalKind::terminate()).ok(),
+            hangup: signal(SignalKind::hangup()).ok(),
         }
     }
 
@@ -52,6 +54,7 @@ impl Stops {
         tokio::select! {
             Some(()) = receive(&mut self.interrupt) => Signal::Interrupt,
             Some(()) = receive(&mut self.terminate) => Signal::Terminate,
+            Some(()) = receive(&mut self.hangup) => Signal::Hangup,
             else => std::future::pending().await,
         }
     }

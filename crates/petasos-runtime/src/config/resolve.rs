@@ -100,6 +100,26 @@ pub struct Settings {
     pub durability: Durability,
 }
 
+impl Default for Settings {
+    /// What holds where nobody says anything.
+    fn default() -> Self {
+        Self {
+            model: ModelNamed::default(),
+            fallback: Vec::new(),
+            window: None,
+            max_output: None,
+            limits: Limits { steps: Some(Limits::DEFAULT_STEPS), ..Limits::default() },
+            serial: false,
+            run_tests: None,
+            result_cap: Cap::RESULT,
+            disabled: Vec::new(),
+            on_ask: None,
+            timeouts: Timeouts::default(),
+            durability: Durability::Power,
+        }
+    }
+}
+
 /// Time bounds of requests, where somebody set them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timeouts {
@@ -156,6 +176,10 @@ impl Settings {
             Some(steps) => Some(steps),
             None => lower(home.max_steps.or(Some(Limits::DEFAULT_STEPS)), workspace.max_steps),
         };
+        if steps == Some(0) {
+            let what = "a turn of no steps does nothing; `max_steps` is 1 at least";
+            return Err(ConfigError::Setting(what.to_owned()));
+        }
         let limits = Limits {
             steps,
             tokens: lower(home.limits.tokens, workspace.limits.tokens),

@@ -25,7 +25,7 @@ fn resume_of_a_finished_session_wants_a_message() {
     let again = place.petasos_does(&["resume", "--json"]);
     let error = json!({
         "kind": "usage", "message": format!("session {id} is finished: there is nothing to continue"),
-        "hint": "say something new: petasos resume ID -m \"…\"",
+        "hint": format!("say something new: petasos resume {id} -m \"…\""),
     });
     assert_eq!((again.code, &again.result()["error"]), (2, &error));
     let text = place.petasos_does(&["resume"]);
