@@ -6,6 +6,7 @@ mod model_server;
 mod prompt;
 mod resume;
 mod run;
+mod seen;
 mod sessions;
 mod watch;
 

@@ -17,6 +17,7 @@ use petasos_core::turn::OnAsk;
 use petasos_runtime::{Event, Follows, Op, RunResult, SessionHandle, WantsTold};
 use tokio::sync::mpsc;
 
+use super::seen::Seen;
 use super::watch::{Stops, left};
 use super::{Refusal, commands, set_up};
 use crate::args::ChatArguments;
@@ -52,6 +53,7 @@ async fn begin(arguments: ChatArguments, world: &World, stops: &mut Stops) -> Re
         questions: VecDeque::new(),
         work: Work::Rests,
         input: Input::Open,
+        seen: Seen::default(),
         last: None,
         is_person: is_person_there(),
     })
@@ -79,6 +81,7 @@ struct Chat {
     questions: VecDeque<Question>,
     work: Work,
     input: Input,
+    seen: Seen,
     last: Option<Arc<RunResult>>,
     is_person: bool,
 }
@@ -110,7 +113,8 @@ impl Chat {
             match heard {
                 Heard::Event(Some(event)) => self.hear(event, &mut printer).await,
                 Heard::Event(None) => {
-                    let watched = left(&self.session, &mut printer, StopReason::InternalError, None);
+                    let end = (StopReason::InternalError, None);
+                    let watched = left(&self.session, &mut printer, &self.seen, end);
                     return exit::code(&watched.result, None);
                 }
                 Heard::Line(Some(line)) if line.trim() != "/quit" => self.say(line).await,
@@ -125,8 +129,8 @@ impl Chat {
                         Work::Works => self.interrupt().await,
                         // Twice means now.
                         Work::Stopping => {
-                            let watched =
-                                left(&self.session, &mut printer, StopReason::Interrupted, Some(signal));
+                            let end = (StopReason::Interrupted, Some(signal));
+                            let watched = left(&self.session, &mut printer, &self.seen, end);
                             return exit::code(&watched.result, Some(signal));
                         }
                     }
@@ -157,6 +161,7 @@ impl Chat {
 
     async fn hear(&mut self, event: Event, printer: &mut Printer) {
         printer.event(&event);
+        self.seen.event(&event);
         match event {
             Event::TurnStart { .. } => self.work = Work::Works,
             // Nobody is here to answer.

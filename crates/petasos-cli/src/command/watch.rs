@@ -8,6 +8,7 @@ use petasos_runtime::{Event, Follows, Op, RunResult, SessionHandle};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 
 use super::Refusal;
+use super::seen::Seen;
 use crate::exit::Signal;
 use crate::print::Printer;
 
@@ -71,6 +72,9 @@ impl Stops {
     }
 }
 
+/// The most events that are told after an end that waits for none: a model may say more as fast as that is told.
+const AT_HAND: usize = 1000;
+
 async fn receive(signals: &mut Option<Signals>) -> Option<()> {
     match signals {
         Some(signals) => signals.recv().await,
@@ -80,41 +84,66 @@ async fn receive(signals: &mut Option<Signals>) -> Option<()> {
 
 /// Watches until the session rests. A second signal does not wait for that.
 pub(crate) async fn watch(session: &mut SessionHandle, printer: &mut Printer, stops: &mut Stops) -> Watched {
-    let mut stopped_by = None;
-    loop {
+    let (mut seen, mut stopped_by) = (Seen::default(), None);
+    let reason = loop {
         let event = tokio::select! {
             event = session.next_event() => event,
             signal = stops.next() => {
                 if stopped_by.replace(signal).is_some() {
-                    return left(session, printer, StopReason::Interrupted, stopped_by);
+                    break StopReason::Interrupted;
                 }
                 // At rest there is nothing to interrupt, and its result is on the way.
                 drop(session.ask(Op::Interrupt).await);
                 continue;
             }
         };
-        let Some(event) = event else {
-            return left(session, printer, StopReason::InternalError, stopped_by);
-        };
-        printer.event(&event);
-        match event {
-            // Nobody is here to answer.
-            Event::Asking { .. } => drop(session.ask(Op::Park).await),
-            Event::Result(result) if result.follows == Follows::Nothing => {
-                return Watched { result, signal: stopped_by, rest: Rest::Rests };
-            }
-            Event::Result(_)
-            | Event::Said { .. }
-            | Event::TurnStart { .. }
-            | Event::StepStart { .. }
-            | Event::Delta { .. }
-            | Event::Reply { .. }
-            | Event::ToolStart { .. }
-            | Event::ToolResult { .. }
-            | Event::Note { .. }
-            | Event::Retrying { .. }
-            | Event::TurnEnd { .. } => {}
+        let Some(event) = event else { break StopReason::InternalError };
+        let is_question = matches!(event, Event::Asking { .. });
+        if let Some(result) = tell(event, &mut seen, printer) {
+            return Watched { result, signal: stopped_by, rest: Rest::Rests };
         }
+        if is_question {
+            // Nobody is here to answer.
+            drop(session.ask(Op::Park).await);
+        }
+    };
+    // What happened before that is told and counted, though no more is waited for.
+    for _ in 0..AT_HAND {
+        let Some(event) = at_hand(session).await else { break };
+        if let Some(result) = tell(event, &mut seen, printer) {
+            return Watched { result, signal: stopped_by, rest: Rest::Rests };
+        }
+    }
+    left(session, printer, &seen, (reason, stopped_by))
+}
+
+/// Tells an event, and gives the result if it is the last one.
+fn tell(event: Event, seen: &mut Seen, printer: &mut Printer) -> Option<Arc<RunResult>> {
+    printer.event(&event);
+    seen.event(&event);
+    match event {
+        Event::Result(result) if result.follows == Follows::Nothing => Some(result),
+        Event::Result(_)
+        | Event::Said { .. }
+        | Event::TurnStart { .. }
+        | Event::StepStart { .. }
+        | Event::Delta { .. }
+        | Event::Reply { .. }
+        | Event::ToolStart { .. }
+        | Event::ToolResult { .. }
+        | Event::Asking { .. }
+        | Event::Note { .. }
+        | Event::Retrying { .. }
+        | Event::TurnEnd { .. } => None,
+    }
+}
+
+/// An event that need not be waited for.
+async fn at_hand(session: &mut SessionHandle) -> Option<Event> {
+    tokio::select! {
+        biased;
+        event = session.next_event() => event,
+        () = std::future::ready(()) => None,
     }
 }
 
@@ -122,10 +151,14 @@ pub(crate) async fn watch(session: &mut SessionHandle, printer: &mut Printer, st
 pub(crate) fn left(
     session: &SessionHandle,
     printer: &mut Printer,
-    reason: StopReason,
-    signal: Option<Signal>,
+    seen: &Seen,
+    (reason, signal): (StopReason, Option<Signal>),
 ) -> Watched {
-    let result = RunResult::without_turn(reason, Some(session.id().clone()));
+    let result = RunResult {
+        steps: seen.steps(),
+        usage: seen.usage(),
+        ..RunResult::without_turn(reason, Some(session.id().clone()))
+    };
     printer.result(&result);
     Watched { result: Arc::new(result), signal, rest: Rest::Left }
 }
