@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use petasos_core::claims::{Access, Claims, Place};
+use petasos_core::tool::Outcome;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -66,11 +67,24 @@ fn list(workspace: &Workspace, arguments: &Arguments, stop: &Stop) -> Result<Tol
     };
     let walk = Walk::new(usize::try_from(depth).unwrap_or(usize::MAX), stop, &mut meet);
     let left_out = walk.through(workspace, &location)?;
-    let hidden = hidden(left_out);
+    let mut hidden = hidden(left_out);
+    if !stop.is_raised() {
+        return Ok(listed(text, met, &hidden, &location.shown()));
+    }
+    hidden.push_str("; it was stopped before all was listed");
+    let told = if met == 0 {
+        let cause = format!("it was stopped before all was listed of {}", location.shown());
+        Told::from(Problem::new("stopped", cause, "call it again if it is still wanted"))
+    } else {
+        listed(text, met, &hidden, &location.shown())
+    };
+    Ok(Told { outcome: Outcome::CutShort, ..told })
+}
+
+fn listed(mut text: String, met: u64, hidden: &str, shown: &str) -> Told {
     if met == 0 {
-        let shown = location.shown();
         let why = if hidden.is_empty() { "there is nothing in it" } else { "there is nothing else in it" };
-        return Ok(Told::empty(format!("{shown} is an empty folder: {why}{hidden}")));
+        return Told::empty(format!("{shown} is an empty folder: {why}{hidden}"));
     }
     if met > MOST_SHOWN {
         let more = met - MOST_SHOWN;
@@ -81,7 +95,7 @@ fn list(workspace: &Workspace, arguments: &Arguments, stop: &Stop) -> Result<Tol
     if !hidden.is_empty() {
         writeln!(text, "[{}]", hidden.trim_start_matches("; ")).ok();
     }
-    Ok(Told::ok(text))
+    Told::ok(text)
 }
 
 fn line(met: &Met<'_>) -> String {
