@@ -6,9 +6,9 @@ use std::future::Future;
 use futures_util::future::BoxFuture;
 use petasos_core::approval::Approved;
 use petasos_core::bounded::Bounded;
-use petasos_core::claims::{Claims, Place, Rerun};
+use petasos_core::claims::{Access, Claims, Place, PlaceKind, Rerun};
 use petasos_core::text::{Json, NotJson};
-use petasos_core::tool::{Outcome, ToolOutput};
+use petasos_core::tool::{Fact, Outcome, ToolOutput};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
@@ -88,7 +88,7 @@ impl<T: TypedTool> Tool for Typed<T> {
             let told = match arguments::read(T::NAME, &call.proposal().arguments) {
                 Ok(arguments) => match self.still_means(&arguments, call) {
                     Ok(()) => self.tool.work(arguments, &context).await,
-                    Err(problem) => Err(problem),
+                    Err(problem) => Ok(not_done(problem, &call.proposal().claims.places)),
                 },
                 Err(problem) => Err(problem),
             };
@@ -99,6 +99,12 @@ impl<T: TypedTool> Tool for Typed<T> {
     fn probe<'a>(&'a self, probe: &'a Json) -> BoxFuture<'a, Outcome> {
         Box::pin(self.tool.probe(probe))
     }
+}
+
+/// A problem, and the facts that the files which were to be written were not.
+fn not_done(problem: Problem, places: &[Place]) -> Told {
+    let files = places.iter().filter(|place| (place.kind, place.access) == (PlaceKind::Path, Access::Write));
+    files.fold(Told::from(problem), |told, file| told.with(Fact::NotWritten { path: file.name.clone() }))
 }
 
 /// Claims of a call that changes nothing.

@@ -2,7 +2,8 @@
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
-use petasos_core::tool::Outcome;
+use petasos_core::text::Text;
+use petasos_core::tool::{Fact, Outcome};
 use rustix::fs::Mode;
 
 use crate::say::{Room, approved, arguments, edit};
@@ -31,7 +32,10 @@ fn t03_a_folder_that_cannot_be_synced_is_told_of() {
         let room = Room::new();
         room.sh("mkdir drop; chmod 300 drop");
         let text = wait(room.text("write_file", &write("drop/a.txt", "1\n")));
+        // The names of folders that were made must last too, here the one of x.
+        let made = wait(room.text("write_file", &write("drop/x/y/a.txt", "1\n")));
         room.sh("chmod 700 drop");
+        assert!(made.contains("a.txt (new); the folder could not be synced"), "{made}");
         let told =
             "wrote 2 bytes, 1 lines to drop/a.txt (new); the folder could not be synced (Permission denied";
         assert!(text.starts_with(told), "{text}");
@@ -99,6 +103,8 @@ async fn t03_a_path_that_means_another_file_than_was_allowed_is_not_used() {
         let text = output.for_model.text();
         assert_eq!(output.outcome, Outcome::Error, "{tool} {text}");
         assert!(text.contains("means another file now") && text.contains("other.txt"), "{tool} {text}");
+        let not_written = Fact::NotWritten { path: Text::from("allowed.txt") };
+        assert_eq!(output.facts.contains(&not_written), matches!(tool, "write_file" | "edit_file"), "{tool}");
         // Asked for again, it is judged for what it means now.
         let again = room.call(tool, &call).await;
         assert_eq!(again.outcome, Outcome::Ok, "{tool} {}", again.for_model.text());
