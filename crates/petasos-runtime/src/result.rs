@@ -249,10 +249,10 @@ pub(crate) fn error(
 /// The commands with which a person decides about what waits.
 pub fn how_to_decide(resume: &str, asking: &[Asking]) -> String {
     match asking {
-        [] | [_] => format!("{resume} --approve, or {resume} --deny"),
+        [] | [_] => format!("decide: {resume} --approve, or --deny"),
         several => {
             let each = several.iter().map(|one| format!("{resume} --approve={}", one.call));
-            format!("{}; --deny=… the same way", each.collect::<Vec<_>>().join("; "))
+            format!("decide about each: {}; --deny=… the same way", each.collect::<Vec<_>>().join("; "))
         }
     }
 }

@@ -103,7 +103,7 @@ fn l06_a_request_that_is_not_taken() {
         (0, 1),
         (
             "the provider does not take the request: 400 from HOST: unknown field",
-            "try another model: RESUME --model NAME",
+            "check --base-url (most end in /v1), or try another model: RESUME --model NAME",
         ),
     );
 }

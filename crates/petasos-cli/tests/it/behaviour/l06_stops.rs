@@ -88,7 +88,7 @@ fn l06_not_started() {
     place.settings("max_stesp: 3\n");
     let file = place.home().join("config.yaml");
     let message = format!("{}: there is no setting `max_stesp`; the nearest is `max_steps`", file.display());
-    let hint = "README.md, \"When something is wrong\", has the common cases";
+    let hint = "correct that, and run it again";
     check(&["run", "--json", "hello"], result("config", &message, hint));
     assert_eq!(place.sessions(), Vec::<String>::new());
 }
