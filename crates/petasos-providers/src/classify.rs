@@ -14,6 +14,8 @@ use petasos_core::usage::Usage;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::secret::Secret;
+
 /// An answer that is an error.
 #[derive(Clone, Copy, Debug)]
 pub struct ErrorAnswer<'a> {
@@ -73,13 +75,30 @@ const BY_CODE: &[(&str, FailureKind)] = &[
     ("service_unavailable", FailureKind::Overloaded),
 ];
 
-/// Words of an account that is empty; looked for in 402, 403 and 429.
-const BILLING_WORDS: &[&str] = &[
-    "insufficient balance",
-    "insufficient credit",
-    "insufficient quota",
-    "credit balance is too low",
-    "billing",
+/// Words of an account that is empty; looked for in 402, 403 and 429. The word "billing" alone is not among
+/// them: Gemini says it of its limit a minute.
+const BILLING_WORDS: &[&str] =
+    &["insufficient balance", "insufficient credit", "insufficient quota", "credit balance is too low"];
+
+/// What stands before the time to wait, where a message tells it.
+const WAIT_WORDS: &[&str] = &["retry in ", "try again in ", "retry after "];
+
+/// Units of a time to wait, in milliseconds.
+const UNITS: &[(&str, f64)] = &[
+    ("ms", 1.0),
+    ("millisecond", 1.0),
+    ("milliseconds", 1.0),
+    ("s", 1e3),
+    ("sec", 1e3),
+    ("second", 1e3),
+    ("seconds", 1e3),
+    ("m", 6e4),
+    ("min", 6e4),
+    ("minute", 6e4),
+    ("minutes", 6e4),
+    ("h", 36e5),
+    ("hour", 36e5),
+    ("hours", 36e5),
 ];
 
 /// Words of a request that is too long; looked for in 400, 413, 422 and 500 (llama.cpp).
@@ -100,20 +119,23 @@ const OVERFLOW_WORDS: &[&str] = &[
 /// What an error answer means.
 pub fn classify(answer: &ErrorAnswer<'_>) -> Failure {
     let reported = Reported::read(answer.body);
-    let kind = kind(answer.status, reported.as_ref());
+    let wait = answer.retry_after.or_else(|| reported.as_ref().and_then(Reported::wait));
+    let kind = kind(answer.status, reported.as_ref(), wait);
     let said = match &reported {
         Some(reported) => reported.words(),
         None => sample(answer.body, answer.media),
     };
-    failure(answer.host, Some(answer.status), kind, &said, answer.retry_after)
+    failure(answer.host, Some(answer.status), kind, &said, wait)
 }
 
 /// What an error object inside a reply means: what an answer with that code as its status would.
 pub(crate) fn classify_reported(host: &str, reported: &Reported) -> Failure {
-    let kind = kind(reported.status.unwrap_or(0), Some(reported));
-    let mut failure = failure(host, reported.status, kind, &reported.words(), None);
+    let wait = reported.wait();
+    let kind = kind(reported.status.unwrap_or(0), Some(reported), wait);
+    let mut failure = failure(host, reported.status, kind, &reported.words(), wait);
     // It began to answer, so it may have charged something.
     failure.usage = None;
+    failure.micro_usd = None;
     failure
 }
 
@@ -139,7 +161,27 @@ fn span(seconds: f64) -> Option<Span> {
     Some(Span(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)))
 }
 
-fn kind(status: u16, reported: Option<&Reported>) -> FailureKind {
+/// The time that a message asks to wait, in small letters: `38.86s`, `1m26.4s`, `540ms`, `2 minutes`.
+fn wait_said(words: &str) -> Option<Span> {
+    let mut starts = WAIT_WORDS.iter().filter_map(|known| words.split_once(known));
+    let (_, mut rest) = starts.find(|(_, rest)| rest.starts_with(|char: char| char.is_ascii_digit()))?;
+    let mut milliseconds = None;
+    loop {
+        let end = rest.find(|char: char| !char.is_ascii_digit() && char != '.').unwrap_or(rest.len());
+        let (number, behind) = rest.split_at(end);
+        let Ok(number) = number.parse::<f64>() else { break };
+        let behind = behind.trim_start();
+        let end = behind.find(|char: char| !char.is_ascii_alphabetic()).unwrap_or(behind.len());
+        let (unit, behind) = behind.split_at(end);
+        let Some((_, scale)) = UNITS.iter().find(|(known, _)| *known == unit) else { break };
+        milliseconds = Some(milliseconds.unwrap_or(0.0) + number * scale);
+        rest = behind.trim_start();
+    }
+    milliseconds.and_then(|milliseconds| span(milliseconds / 1000.0))
+}
+
+/// What it is. `wait` is what the answer asks for: a limit that passes by itself is no empty account.
+fn kind(status: u16, reported: Option<&Reported>, wait: Option<Span>) -> FailureKind {
     let by_code = |code: &String| BY_CODE.iter().find(|(known, _)| known == code).map(|(_, kind)| *kind);
     if let Some(kind) = reported.and_then(|reported| reported.codes.iter().find_map(by_code)) {
         return kind;
@@ -147,6 +189,8 @@ fn kind(status: u16, reported: Option<&Reported>) -> FailureKind {
     let words = reported.map(|reported| reported.message.to_lowercase()).unwrap_or_default();
     let says = |list: &[&str]| list.iter().any(|known| words.contains(known));
     match status {
+        429 if wait.is_some() => FailureKind::RateLimit,
+        403 if words.contains("billing") => FailureKind::Billing,
         402 | 403 | 429 if says(BILLING_WORDS) => FailureKind::Billing,
         400 | 413 | 422 | 500 if says(OVERFLOW_WORDS) => FailureKind::Overflow,
         0 if says(OVERFLOW_WORDS) => FailureKind::Overflow,
@@ -180,8 +224,9 @@ fn failure(
         FailureKind::Auth => "; check the key and what it may use",
         FailureKind::Billing => "; the account needs credit or another plan",
         FailureKind::NotFound => "; check the name of the model and the base URL (it usually ends in /v1)",
-        FailureKind::Overflow => "; the request is too long for the model",
-        FailureKind::RateLimit
+        // Whoever tells a person puts the kind in front: of a request that is too long nothing more is known.
+        FailureKind::Overflow
+        | FailureKind::RateLimit
         | FailureKind::Overloaded
         | FailureKind::Timeout
         | FailureKind::Network
@@ -190,8 +235,9 @@ fn failure(
         | FailureKind::BadStream
         | FailureKind::Other => "",
     };
-    // An answer with an error status was turned away: it used nothing.
-    let usage = status.is_some().then(Usage::default);
+    // An answer with an error status was turned away: it used nothing. One that ran out of time may have
+    // been worked on.
+    let usage = status.filter(|status| !matches!(status, 408 | 504)).map(|_| Usage::default());
     let message = Bounded::new(&printable(said), Cap(600), "the rest is not kept");
     let message = format!("{met}: {}{next}", message.text()).into();
     Failure { kind, status, message, retry_after, usage, micro_usd: usage.map(|_| 0) }
@@ -255,12 +301,12 @@ impl Reported {
     /// Reads an error body; none if it is no error as any provider writes it.
     pub(crate) fn read(body: &str) -> Option<Self> {
         let body = body.trim_start_matches('\u{feff}').trim();
-        // Gemini's chat wire puts its error object into an array.
-        if body.starts_with('[') {
-            let items: Vec<&RawValue> = serde_json::from_str(body).ok()?;
-            return Self::read(items.first()?.get());
-        }
-        let parsed: ErrorBody<'_> = serde_json::from_str(body).ok()?;
+        // Gemini's chat wire puts its error object into an array. One array is taken off, not any number:
+        // the depth of a body is the server's choice, and the stack is ours.
+        let items: Vec<&RawValue> =
+            if body.starts_with('[') { serde_json::from_str(body).ok()? } else { Vec::new() };
+        let body = items.first().map_or(body, |item| item.get());
+        let parsed: ErrorBody<'_> = object(body)?;
         if let Some(error) = parsed.error {
             return Some(Self::of(error));
         }
@@ -269,9 +315,9 @@ impl Reported {
 
     /// Reads the value of an `error` field.
     pub(crate) fn of(error: &RawValue) -> Self {
-        match serde_json::from_str::<ErrorBody<'_>>(error.get()) {
-            Ok(fields) => Self::of_fields(&fields),
-            Err(_) => Self { message: plain(error), ..Self::default() },
+        match object(error.get()) {
+            Some(fields) => Self::of_fields(&fields),
+            None => Self { message: plain(error), ..Self::default() },
         }
     }
 
@@ -285,6 +331,18 @@ impl Reported {
         Self { message: said.map(plain).unwrap_or_default(), codes, status }
     }
 
+    /// How long its message asks to wait.
+    fn wait(&self) -> Option<Span> {
+        wait_said(&self.message.to_lowercase())
+    }
+
+    /// Without the key, which some servers tell back.
+    pub(crate) fn without_key(self, key: Option<&Secret>) -> Self {
+        let Some(key) = key else { return self };
+        let codes = self.codes.iter().map(|code| key.hidden_in(code)).collect();
+        Self { message: key.hidden_in(&self.message), codes, ..self }
+    }
+
     /// Its message, with its codes.
     pub(crate) fn words(&self) -> String {
         let codes = self.codes.join(", ");
@@ -294,6 +352,11 @@ impl Reported {
             (true, _) => codes,
         }
     }
+}
+
+/// The fields of an object. A struct is also read from an array, and an array is no error.
+fn object(text: &str) -> Option<ErrorBody<'_>> {
+    text.starts_with('{').then(|| serde_json::from_str(text).ok()).flatten()
 }
 
 /// A string without its quotes, anything else as it stands.

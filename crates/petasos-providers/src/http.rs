@@ -22,7 +22,7 @@ use crate::classify::{ErrorAnswer, WaitHeaders, classify, wait_asked};
 use crate::endpoint::{Endpoint, after};
 use crate::models;
 use crate::network::unreachable;
-use crate::openai_chat::ChatEncoder;
+use crate::openai_chat::{ChatDecoder, ChatEncoder};
 use crate::provider::{Encoder, Provider, ReplyEvent, ReplyStream};
 use crate::reading::Reading;
 
@@ -125,7 +125,12 @@ impl Shared {
         let request = self.client()?.post(url).body(body);
         let request = request.header(CONTENT_TYPE, "application/json").header(ACCEPT, "text/event-stream");
         let response = self.send(request, started).await?;
-        Ok(Reading::new(response, &self.host, started, self.endpoint.timeouts))
+        let decoder = ChatDecoder::new(&self.host);
+        let decoder = match &self.endpoint.key {
+            Some(key) => decoder.hiding(key.clone()),
+            None => decoder,
+        };
+        Ok(Reading::new(response, decoder, &self.host, (started, self.endpoint.timeouts)))
     }
 
     async fn models(&self) -> Result<Vec<Text>, Failure> {
@@ -134,7 +139,7 @@ impl Shared {
         let response = self.send(request, started).await?;
         let until = after(started, self.endpoint.timeouts.first_byte);
         let body = read_upto(response, MODELS_CAP, until).await;
-        models::read(&self.host, &body)
+        models::read(&self.host, &body, self.endpoint.key.as_ref())
     }
 
     /// Sends a request; the answer is a good one, its body unread.
@@ -200,7 +205,9 @@ impl Shared {
             body: &self.without_key(&String::from_utf8_lossy(&body)),
             retry_after: wait_asked(&wait, SystemTime::now()),
         });
-        self.with_hint(failure)
+        // A key that was written with escapes shows only now.
+        let message = self.without_key(&failure.message).into();
+        self.with_hint(Failure { message, ..failure })
     }
 
     /// What a server says, without the key that it may say back.

@@ -6,6 +6,7 @@ use petasos_core::turn::Failure;
 use serde::Deserialize;
 
 use crate::classify::{Reported, classify_reported, sample};
+use crate::secret::Secret;
 
 #[derive(Deserialize)]
 struct List {
@@ -23,8 +24,8 @@ struct Model {
     name: Option<Text>,
 }
 
-/// The names in a list of models, in its order.
-pub(crate) fn read(host: &str, body: &[u8]) -> Result<Vec<Text>, Failure> {
+/// The names in a list of models, in its order. What is told of a body that is none is told without the key.
+pub(crate) fn read(host: &str, body: &[u8], key: Option<&Secret>) -> Result<Vec<Text>, Failure> {
     let body = String::from_utf8_lossy(body);
     let body = body.trim_start_matches('\u{feff}').trim();
     let models = if body.starts_with('[') {
@@ -38,11 +39,13 @@ pub(crate) fn read(host: &str, body: &[u8]) -> Result<Vec<Text>, Failure> {
         return Ok(models.into_iter().filter_map(|model| model.id.or(model.name)).collect());
     }
     if let Some(reported) = Reported::read(body) {
-        return Err(classify_reported(host, &reported));
+        return Err(classify_reported(host, &reported.without_key(key)));
     }
+    // Taken out before anything is cut: half a key would not be found.
+    let body = key.map_or_else(|| body.to_owned(), |key| key.hidden_in(body));
     let message = format!(
         "{host} sent {}, not a list of models; is the base URL right? it usually ends in /v1",
-        sample(body, "")
+        sample(&body, "")
     );
     Err(Failure {
         kind: FailureKind::BadRequest,

@@ -32,17 +32,14 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// Reads what an answer brings; the request was sent at `started`.
-    pub(crate) fn new(response: Response, host: &str, started: Instant, timeouts: Timeouts) -> Self {
-        Self {
-            response,
-            decoder: ChatDecoder::new(host),
-            host: host.to_owned(),
-            timeouts,
-            started,
-            last: None,
-            first_delta: None,
-        }
+    /// Reads what an answer brings; its request was sent at this moment, and it may take so long.
+    pub(crate) fn new(
+        response: Response,
+        decoder: ChatDecoder,
+        host: &str,
+        (started, timeouts): (Instant, Timeouts),
+    ) -> Self {
+        Self { response, decoder, host: host.to_owned(), timeouts, started, last: None, first_delta: None }
     }
 
     /// The next event. After an end there is none; do not ask again.

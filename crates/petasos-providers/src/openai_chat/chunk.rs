@@ -256,19 +256,24 @@ fn part_words(part: &RawValue) -> Vec<Words> {
         return vec![Words::Text(text)];
     }
     let Ok(part) = serde_json::from_str::<Part<'_>>(part.get()) else { return Vec::new() };
-    let thinking = part.thinking.map(|thinking| match content_words(thinking) {
-        Ok(words) => words.into_iter().map(as_reasoning).collect(),
-        Err(_) => Vec::new(),
-    });
-    let mut words = thinking.unwrap_or_default();
+    let mut words: Vec<Words> =
+        part.thinking.map(thoughts).unwrap_or_default().into_iter().map(Words::Reasoning).collect();
     words.extend(part.text.and_then(string).map(Words::Text));
     words
 }
 
-fn as_reasoning(words: Words) -> Words {
-    match words {
-        Words::Text(text) | Words::Reasoning(text) | Words::Refusal(text) => Words::Reasoning(text),
+/// The texts of `thinking`: a string, or one array of parts (Mistral). Parts below those are not followed:
+/// their depth is the server's choice, and the stack is ours.
+fn thoughts(thinking: &RawValue) -> Vec<String> {
+    if let Some(text) = string(thinking) {
+        return vec![text];
     }
+    let parts: Vec<&RawValue> = serde_json::from_str(thinking.get()).unwrap_or_default();
+    let text = |part: &RawValue| {
+        let inner = || serde_json::from_str::<Part<'_>>(part.get()).ok()?.text.and_then(string);
+        string(part).or_else(inner)
+    };
+    parts.into_iter().filter_map(text).collect()
 }
 
 /// A number of tokens; what is none counts as 0.

@@ -15,6 +15,7 @@ use super::chunk::{Choice, Chunk, Words};
 use super::think::Think;
 use crate::classify::{Reported, classify_reported, is_html, printable, sample};
 use crate::provider::ReplyEvent;
+use crate::secret::Secret;
 use crate::sse::{EVENT_CAP, SseEvent, SseReader};
 
 /// Bytes of a stream for each byte of a reply: chunks are far larger than what they carry, and an
@@ -25,10 +26,24 @@ const START_CAP: usize = 1 << 10;
 /// Of what cannot be read, the characters that a message shows.
 const RAW_CAP: usize = 300;
 
+/// Finish reasons as servers write them.
+const FINISH_REASONS: &[(&str, FinishReason)] = &[
+    ("stop", FinishReason::Stop),
+    ("tool_calls", FinishReason::ToolUse),
+    ("function_call", FinishReason::ToolUse),
+    ("length", FinishReason::Length),
+    // Mistral: the window of the model is full.
+    ("model_length", FinishReason::Length),
+    // DeepSeek: it gave the reply up for want of room.
+    ("insufficient_system_resource", FinishReason::Length),
+    ("content_filter", FinishReason::Refused),
+];
+
 /// Reads one answer of a chat-completions server.
 #[derive(Clone, Debug)]
 pub struct ChatDecoder {
     host: Text,
+    key: Option<Secret>,
     form: Form,
     bytes: usize,
     finish: Option<FinishReason>,
@@ -89,6 +104,7 @@ impl ChatDecoder {
     pub fn new(host: &str) -> Self {
         Self {
             host: host.into(),
+            key: None,
             form: Form::Unknown(Vec::new()),
             bytes: 0,
             finish: None,
@@ -102,6 +118,12 @@ impl ChatDecoder {
             events: VecDeque::new(),
             has_ended: false,
         }
+    }
+
+    /// One whose failures never show this key.
+    #[must_use]
+    pub fn hiding(self, key: Secret) -> Self {
+        Self { key: Some(key), ..self }
     }
 
     /// Takes the next bytes in. What follows from them is in [`ChatDecoder::next_event`].
@@ -379,7 +401,8 @@ impl ChatDecoder {
             } else {
                 "is this a chat-completions server?"
             };
-            let message = format!("{} sent {}, not a reply; {next}", self.host, sample(text, ""));
+            let message =
+                format!("{} sent {}, not a reply; {next}", self.host, sample(&self.without_key(text), ""));
             // The same address would send the same again.
             self.fail(FailureKind::BadRequest, &message);
         }
@@ -427,13 +450,18 @@ impl ChatDecoder {
         }));
     }
 
+    fn without_key(&self, text: &str) -> String {
+        self.key.as_ref().map_or_else(|| text.to_owned(), |key| key.hidden_in(text))
+    }
+
     fn fail_cut(&mut self) {
         let met = if self.bytes == 0 { "an empty answer" } else { "a stream that broke off before its end" };
         self.fail_bad(&format!("{} sent {met}", self.host));
     }
 
     fn fail_unreadable(&mut self, raw: &str, error: &serde_json::Error) {
-        let shown: String = raw.chars().take(RAW_CAP).collect();
+        // Taken out before it is cut: half a key would not be found.
+        let shown: String = self.without_key(raw).chars().take(RAW_CAP).collect();
         let shown = printable(&shown);
         self.fail_bad(&format!("{} sent a chunk that cannot be read ({error}): {shown}", self.host));
     }
@@ -443,7 +471,8 @@ impl ChatDecoder {
     }
 
     fn fail_reported(&mut self, reported: &Reported) {
-        let failure = classify_reported(&self.host, reported);
+        let reported = reported.clone().without_key(self.key.as_ref());
+        let failure = classify_reported(&self.host, &reported);
         self.fail_with(Failure { usage: self.usage, ..failure });
     }
 
@@ -466,11 +495,6 @@ impl ChatDecoder {
 }
 
 fn finish_reason(reason: &str) -> FinishReason {
-    match reason {
-        "stop" => FinishReason::Stop,
-        "tool_calls" | "function_call" => FinishReason::ToolUse,
-        "length" => FinishReason::Length,
-        "content_filter" => FinishReason::Refused,
-        other => FinishReason::Other(other.chars().take(RAW_CAP).collect::<String>().into()),
-    }
+    let known = FINISH_REASONS.iter().find(|(known, _)| *known == reason).map(|(_, finish)| finish.clone());
+    known.unwrap_or_else(|| FinishReason::Other(reason.chars().take(RAW_CAP).collect::<String>().into()))
 }

@@ -76,6 +76,43 @@ fn case_d06_an_empty_account_is_no_rate_limit() {
 }
 
 #[test]
+fn p04_a_limit_that_passes_by_itself_is_no_empty_account() {
+    let said = |status: u16, message: &str, retry_after| {
+        let body = serde_json::json!({"error": {"message": message, "code": status}}).to_string();
+        let answer = ErrorAnswer { host: "h", status, media: "", body: &body, retry_after };
+        let failure = classify(&answer);
+        (failure.kind, failure.retry_after)
+    };
+    let minute = "You exceeded your current quota, please check your plan and billing details. Please retry in 38.86s.";
+    assert_eq!(said(429, minute, None), (RateLimit, Some(Span(38_860))));
+    assert_eq!(said(429, minute, Some(Span(5))), (RateLimit, Some(Span(5))), "the header counts before");
+    assert_eq!(said(429, "see your billing page", None), (RateLimit, None));
+    assert_eq!(said(429, "Insufficient balance", None), (Billing, None));
+    assert_eq!(said(403, "check billing", None), (Billing, None));
+    for (words, wait) in [
+        ("try again in 1m26.4s.", Some(86_400)),
+        ("Try again in 540ms", Some(540)),
+        ("try again in 2 minutes", Some(120_000)),
+        ("retry in a while", None),
+        ("retry in 5 apples", None),
+        ("retry in 99999999999999999999999999h", None),
+    ] {
+        assert_eq!(said(429, words, None), (RateLimit, wait.map(Span)), "{words}");
+    }
+    let code = r#"{"error":{"message":"retry in 5s","code":"insufficient_quota"}}"#;
+    assert_eq!(classified(429, code).kind, Billing, "a code counts before words");
+}
+
+#[test]
+fn p08_an_answer_that_ran_out_of_time_may_have_used_something() {
+    for (status, usage) in [(408, None), (504, None), (503, Some(Usage::default()))] {
+        let failure = classified(status, "");
+        assert_eq!((failure.usage, failure.micro_usd), (usage, usage.map(|_| 0)), "{status}");
+    }
+    assert_eq!(&*classified(413, "").message, "413 from models.example: an empty body");
+}
+
+#[test]
 fn case_d07_how_long_an_answer_asks_to_wait() {
     // Wed, 21 Oct 2026 07:28:00 GMT
     let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_792_567_680);

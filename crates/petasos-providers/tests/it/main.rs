@@ -16,6 +16,7 @@ mod behaviour;
 mod cases;
 mod catalog;
 mod classify;
+mod deep;
 mod say;
 mod server;
 mod split;

@@ -115,8 +115,7 @@ fn l06_a_request_that_is_too_long() {
         "overflow",
         (0, 1),
         (
-            "the request is too long for the model: 413 from HOST: too large; the request is too long for the \
-             model",
+            "the request is too long for the model: 413 from HOST: too large",
             "try another model: RESUME --model NAME",
         ),
     );

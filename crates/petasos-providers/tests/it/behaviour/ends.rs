@@ -25,6 +25,9 @@ fn l11_each_finish_reason_and_what_it_makes_of_a_call() {
     }
     check("{}", "\"stop\"", "call a: ls {}", "end: Stop");
     check("{}", "\"length\"", "call a: ls {} (not whole)", "end: Length");
+    for reason in ["\"model_length\"", "\"insufficient_system_resource\""] {
+        check("{}", reason, "call a: ls {} (not whole)", "end: Length");
+    }
     check("{}", "\"content_filter\"", "call a: ls {} (not whole)", "end: Refused");
     check("{}", "null", "call a: ls {}", "end: Other(\"\")");
     check("{}", "\"\"", "call a: ls {}", "end: Other(\"\")");

@@ -251,6 +251,47 @@ async fn p04_a_key_is_never_shown() {
     assert!(!shown.contains("very"), "{shown}");
 }
 
+#[tokio::test]
+async fn p04_a_key_that_a_server_says_back_is_never_shown_not_even_half() {
+    let key = "sk-very-secret-0123456789";
+    // Before the key, so that a cut goes through it: at 200, 300 and 600 characters.
+    for body in [180, 190, 280, 290, 590].map(|before| format!("{}{key}", "x".repeat(before))) {
+        let answers = [
+            body.clone(),
+            format!("data: {{{body}\n\n"),
+            format!("data: {{\"error\":{{\"message\":\"{body}\"}}}}\n\n"),
+            format!("{{\"error\":{{\"message\":\"{body}\"}}}}"),
+            format!("{{{body}"),
+        ];
+        for sent in
+            answers.iter().flat_map(|sent| ["200 OK", "400 Bad"].map(|status| with_status(status, "", sent)))
+        {
+            let told = failures(&sent, key).await;
+            assert!(!told.contains("sk-"), "{told}");
+        }
+    }
+}
+
+/// What is told of this answer to a list of models, and to a request.
+async fn failures(sent: &[u8], key: &str) -> String {
+    let (listener, url) = listen().await;
+    let sent = sent.to_vec();
+    let server = tokio::spawn(async move {
+        for _ in 0..2 {
+            let (mut socket, _) = request(&listener).await;
+            socket.write_all(&sent).await.unwrap();
+            socket.shutdown().await.unwrap();
+        }
+    });
+    let endpoint = Endpoint::new("example", &url, Wire::Chat).unwrap();
+    let endpoint = endpoint.with_key(Secret::new(key));
+    // Each with a client of its own, so that neither meets the connection that was closed.
+    let list = HttpProvider::new(endpoint.clone()).models().await.unwrap_err();
+    let reply = collect(HttpProvider::new(endpoint).call(&target(), "{}".into())).await.1.unwrap_err();
+    server.await.unwrap();
+    format!("{}\n{}", list.message, reply.message)
+}
+
 #[test]
 fn p01_a_base_url_that_cannot_be_used_says_why_and_shows_no_key() {
     let why = |url: &str| match Endpoint::new("example", url, Wire::Chat).unwrap_err() {
