@@ -14,6 +14,8 @@ pub struct Row {
     pub place: Place,
     /// The wires it speaks at that place, the best first.
     pub wires: &'static [Wire],
+    /// What the cap of a reply's tokens is called in its chat requests.
+    pub output_cap: &'static str,
     /// Where this is written.
     pub source: &'static str,
     /// When the row was written: year and month.
@@ -40,6 +42,7 @@ pub enum Place {
 /// The rows, in the order in which they are looked at.
 const ROWS: &[Row] = &[
     hosted("openai", "https://api.openai.com/v1", &["OPENAI_API_KEY"], &[Wire::Responses, Wire::Chat])
+        .capped_by("max_completion_tokens")
         .from("platform.openai.com/docs/api-reference"),
     hosted("anthropic", "https://api.anthropic.com/v1", &["ANTHROPIC_API_KEY"], &[Wire::Messages])
         .from("docs.claude.com/en/api/overview"),
@@ -58,6 +61,9 @@ const ROWS: &[Row] = &[
     local("vllm", 8000).from("docs.vllm.ai, serving/openai_compatible_server"),
 ];
 
+/// What nearly all servers call the cap of a reply's tokens; OpenAI's newer models refuse it.
+const OUTPUT_CAP: &str = "max_tokens";
+
 const CHAT: &[Wire] = &[Wire::Chat];
 
 /// The wires that this build can write and read.
@@ -68,6 +74,13 @@ pub fn spoken_wires() -> &'static [Wire] {
 /// All rows.
 pub fn catalog() -> &'static [Row] {
     ROWS
+}
+
+/// What the cap of a reply's tokens is called at this provider: a row by its name, or a base URL.
+pub(crate) fn output_cap(provider: &str) -> &'static str {
+    let address = provider.trim().trim_end_matches('/');
+    let is_row = |row: &&Row| row.name == provider || row.base_url().trim_end_matches('/') == address;
+    ROWS.iter().find(is_row).map_or(OUTPUT_CAP, |row| row.output_cap)
 }
 
 impl Row {
@@ -85,6 +98,10 @@ impl Row {
         self.wires.iter().copied().find(|wire| spoken_wires().contains(wire))
     }
 
+    const fn capped_by(self, output_cap: &'static str) -> Self {
+        Self { output_cap, ..self }
+    }
+
     const fn from(self, source: &'static str) -> Self {
         Self { source, ..self }
     }
@@ -96,9 +113,11 @@ const fn hosted(
     key_variables: &'static [&'static str],
     wires: &'static [Wire],
 ) -> Row {
-    Row { name, place: Place::Hosted { base_url, key_variables }, wires, source: "", written: "2026-11" }
+    let place = Place::Hosted { base_url, key_variables };
+    Row { name, place, wires, output_cap: OUTPUT_CAP, source: "", written: "2026-11" }
 }
 
 const fn local(name: &'static str, port: u16) -> Row {
-    Row { name, place: Place::Local { port }, wires: CHAT, source: "", written: "2026-11" }
+    let place = Place::Local { port };
+    Row { name, place, wires: CHAT, output_cap: OUTPUT_CAP, source: "", written: "2026-11" }
 }

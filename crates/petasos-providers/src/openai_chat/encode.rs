@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
 use super::said;
+use crate::catalog::output_cap;
 use crate::provider::{Body, Encoder, Tail};
 use crate::tokens;
 
@@ -33,6 +34,8 @@ pub struct ChatEncoder {
     hash: Sha256,
     tokens: u64,
     has_tools: bool,
+    /// What the cap of the output is called there.
+    output_cap: &'static str,
     /// What stands at the end of the messages.
     last: Last,
     /// Wire ids that were sent.
@@ -123,6 +126,7 @@ impl ChatEncoder {
             hash: Sha256::new(),
             tokens: 0,
             has_tools: false,
+            output_cap: output_cap(&target.provider),
             last: Last::Nothing,
             ids: BTreeSet::new(),
         };
@@ -231,7 +235,7 @@ impl Encoder for ChatEncoder {
             end.push_str(",\"tool_choice\":\"none\"");
         }
         if let Some(most) = tail.max_output {
-            end.push_str(&format!(",\"max_tokens\":{most}"));
+            end.push_str(&format!(",\"{}\":{most}", self.output_cap));
         }
         end.push('}');
         let mut bytes = Vec::with_capacity(self.prefix.len() + end.len());
@@ -305,7 +309,9 @@ fn arguments(call: &ModelCall) -> Cow<'_, str> {
     if text.is_empty() {
         return Cow::Borrowed("{}");
     }
-    if text.starts_with('{') && serde_json::from_str::<&RawValue>(text).is_ok() {
+    // A raw value would let half a surrogate pair and any depth through, which strict servers refuse in
+    // this and every later request. The value is only for the check: what is sent are the model's bytes.
+    if text.starts_with('{') && serde_json::from_str::<serde_json::Value>(text).is_ok() {
         return Cow::Borrowed(text);
     }
     Cow::Owned(json(&Unreadable { unreadable: text.chars().take(UNREADABLE_CAP).collect() }))

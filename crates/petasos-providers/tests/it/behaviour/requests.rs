@@ -215,9 +215,34 @@ fn p02_arguments_that_are_no_object_are_shown_in_one() {
     };
     assert_eq!(sent(r#"{"b": 1.50, "a": [1]}"#), r#"{"b": 1.50, "a": [1]}"#, "byte for byte");
     assert_eq!(sent(r#"{"path":"a"#), r#"{"unreadable":"{\"path\":\"a"}"#);
+    for refused in
+        [r#"{"a":"\ud800"}"#.to_owned(), format!("{{\"a\":{}{}}}", "[".repeat(1_000), "]".repeat(1_000))]
+    {
+        let shown: serde_json::Value = serde_json::from_str(&sent(&refused)).unwrap();
+        assert_eq!(shown["unreadable"], refused.chars().take(2_000).collect::<String>());
+    }
     assert_eq!(sent("[1]"), r#"{"unreadable":"[1]"}"#);
     assert_eq!(sent("{}{}"), r#"{"unreadable":"{}{}"}"#);
     assert!(sent(&"文".repeat(100_000)).chars().count() < 2_100);
+}
+
+#[test]
+fn p02_the_cap_of_the_output_has_the_name_that_its_provider_takes() {
+    for (provider, name) in [
+        ("openai", "max_completion_tokens"),
+        ("https://api.openai.com/v1/", "max_completion_tokens"),
+        ("groq", "max_tokens"),
+        ("http://127.0.0.1:8080/v1", "max_tokens"),
+    ] {
+        let target = petasos_core::request::Target { provider: provider.into(), ..target() };
+        let mut encoder = ChatEncoder::new(&target, &head("", "[]"));
+        encoder.push(&said("hi"));
+        let body = encoder.body(&auto(), &Tail { max_output: Some(7) });
+        let text = String::from_utf8(body.bytes.to_vec()).unwrap();
+        assert!(text.ends_with(&format!("],\"{name}\":7}}")), "{provider}: {text}");
+        let found = petasos_testkit::check_request::check_request(target.wire, &body.bytes);
+        assert_eq!(found, Vec::<String>::new());
+    }
 }
 
 #[test]
