@@ -47,6 +47,17 @@ pub struct Timeouts {
     pub call: Option<Duration>,
 }
 
+impl Timeouts {
+    /// For a server on this machine: 10 s, 1,800 s, 1,800 s, none. A model on a small computer may read a long
+    /// request for many minutes before its first word, and there is no network between that could lose one.
+    pub const LOCAL: Self = Self {
+        connect: Duration::from_secs(10),
+        first_byte: Duration::from_secs(1_800),
+        idle: Duration::from_secs(1_800),
+        call: None,
+    };
+}
+
 impl Default for Timeouts {
     /// 10 s, 120 s, 120 s, none.
     fn default() -> Self {
@@ -66,7 +77,8 @@ pub(crate) fn after(moment: Instant, wait: Duration) -> Instant {
 }
 
 impl Endpoint {
-    /// An endpoint without a key and with the default waits.
+    /// An endpoint without a key and with the default waits; on this machine (`localhost` and the addresses of
+    /// the loopback) with those of [`Timeouts::LOCAL`].
     ///
     /// The base URL is used as given; `/chat/completions` and `/models` go behind its path, and slashes at
     /// its end do not count.
@@ -89,7 +101,8 @@ impl Endpoint {
         if !spoken_wires().contains(&wire) {
             return Err(ProviderError::WireNotSpoken { wire });
         }
-        Ok(Self { name: name.into(), base, wire, key: None, timeouts: Timeouts::default() })
+        let endpoint = Self { name: name.into(), base, wire, key: None, timeouts: Timeouts::default() };
+        Ok(if endpoint.is_loopback() { endpoint.with_timeouts(Timeouts::LOCAL) } else { endpoint })
     }
 
     /// With a key; an empty one is none.

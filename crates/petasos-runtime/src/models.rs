@@ -250,7 +250,7 @@ impl Endpoints {
             return Err(why.to_owned());
         }
         let endpoint = Endpoint::new(provider, &base_url, target.wire).map_err(|error| error.to_string())?;
-        let timeouts = self.timeouts();
+        let timeouts = self.timeouts(endpoint.timeouts);
         let endpoint = endpoint.with_timeouts(timeouts);
         Ok(match self.key(provider, &base_url)? {
             Some(key) => endpoint.with_key(key),
@@ -275,8 +275,8 @@ impl Endpoints {
         Ok(keys.iter().find_map(|key| self.environment.get(key)).map(Secret::new))
     }
 
-    fn timeouts(&self) -> Timeouts {
-        let usual = Timeouts::default();
+    /// What a person set, else what the endpoint itself has: those on this machine wait longer.
+    fn timeouts(&self, usual: Timeouts) -> Timeouts {
         let set = &self.settings.timeouts;
         Timeouts {
             connect: set.connect.unwrap_or(usual.connect),

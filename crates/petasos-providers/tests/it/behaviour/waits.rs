@@ -51,6 +51,20 @@ fn seconds(connect: u64, first_byte: u64, idle: u64, call: Option<u64>) -> Timeo
     }
 }
 
+#[test]
+fn p05_a_server_on_this_machine_is_waited_for_longer_unless_a_person_says_how_long() {
+    let waits = |url: &str| Endpoint::new("example", url, Wire::Chat).unwrap().timeouts;
+    for local in ["http://localhost:8080/v1", "http://127.0.0.1/v1", "http://[::1]:1234/v1"] {
+        assert_eq!(waits(local), seconds(10, 1_800, 1_800, None), "{local}");
+    }
+    for hosted in ["https://models.example/v1", "http://192.168.1.5:8080/v1", "https://localhost.example/v1"]
+    {
+        assert_eq!(waits(hosted), seconds(10, 120, 120, None), "{hosted}");
+    }
+    let set = Endpoint::new("example", "http://localhost/v1", Wire::Chat).unwrap();
+    assert_eq!(set.with_timeouts(seconds(1, 2, 3, None)).timeouts, seconds(1, 2, 3, None));
+}
+
 #[tokio::test(start_paused = true)]
 async fn p05_a_server_that_never_answers() {
     let (deltas, end, waited) = silent_after(b"", seconds(10, 30, 20, None)).await;
@@ -115,7 +129,8 @@ async fn p05_a_slow_trickle_is_not_stale_and_its_time_is_told() {
             socket.write_all(bytes).await.unwrap();
         }
     });
-    let mut stream = provider(&url).call(&target(), "{}".into());
+    let endpoint = Endpoint::new("example", &url, Wire::Chat).unwrap().with_timeouts(Timeouts::default());
+    let mut stream = HttpProvider::new(endpoint).call(&target(), "{}".into());
     for _ in 0..5 {
         ask.send(PIECE).await.unwrap();
         assert_eq!(stream.next().await, Some(ReplyEvent::Delta(Delta::Text("a".into()))));

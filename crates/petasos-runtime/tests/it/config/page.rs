@@ -105,8 +105,16 @@ fn the_page_has_the_defaults_that_hold() {
             "limits.time" => default.limits.time.map_or("none".to_owned(), |time| format!("{time:?}")),
             "tools.run_tests" => default.run_tests.clone().unwrap_or_else(|| "none".to_owned()),
             "timeouts.connect" => petasos_providers::Timeouts::default().connect.as_secs().to_string(),
-            "timeouts.first_byte" => petasos_providers::Timeouts::default().first_byte.as_secs().to_string(),
-            "timeouts.idle" => petasos_providers::Timeouts::default().idle.as_secs().to_string(),
+            "timeouts.first_byte" => {
+                let usual = petasos_providers::Timeouts::default().first_byte.as_secs();
+                let local = petasos_providers::Timeouts::LOCAL.first_byte.as_secs();
+                format!("{usual}; {local} on this machine")
+            }
+            "timeouts.idle" => {
+                let usual = petasos_providers::Timeouts::default().idle.as_secs();
+                let local = petasos_providers::Timeouts::LOCAL.idle.as_secs();
+                format!("{usual}; {local} on this machine")
+            }
             _ => continue,
         };
         assert_eq!(told, held, "{}", row[0]);
