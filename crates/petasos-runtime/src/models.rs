@@ -19,6 +19,9 @@ use crate::requests::Providers;
 /// How long a local server may take to answer a probe (`formats.md`).
 const PROBE: Duration = Duration::from_millis(300);
 
+/// How long a server may take to list its models: it reads no prompt for that.
+const LISTING: Duration = Duration::from_secs(30);
+
 /// A model that was chosen, and the ones after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chosen {
@@ -66,7 +69,12 @@ pub(crate) async fn choose(settings: &Settings, environment: &Environment) -> Re
     }
     let any = endpoints.target(&provider, "", named.api_mode)?;
     let server = endpoints.serving(&any).map_err(ConfigError::Setting)?;
-    let models = server.models().await.map_err(|failure| cannot_list(&provider, &failure))?;
+    let Ok(models) = tokio::time::timeout(LISTING, server.models()).await else {
+        return Err(setting(&format!(
+            "{provider} did not list its models in 30 s; name one with --model NAME"
+        )));
+    };
+    let models = models.map_err(|failure| cannot_list(&provider, &failure))?;
     let Some(first) = models.into_iter().next() else {
         return Err(setting(&format!("{provider} lists no models; name one with --model NAME")));
     };
