@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use petasos_core::id::CallId;
 use petasos_core::tool::Outcome;
 use petasos_runtime::{DeltaKind, Event, RunResult, WantsTold, readable};
 
@@ -115,11 +116,13 @@ pub(crate) struct Printer {
     is_told: bool,
     /// Calls that nobody was asked about, and that were refused for it.
     refused: u32,
+    /// Calls that a person knows of: what becomes of them is no news.
+    known: Vec<CallId>,
 }
 
 impl Printer {
     fn new(style: Style) -> Self {
-        Self { style, is_open: false, is_told: false, refused: 0 }
+        Self { style, is_open: false, is_told: false, refused: 0, known: Vec::new() }
     }
 
     pub(crate) fn json() -> Self {
@@ -132,6 +135,11 @@ impl Printer {
 
     pub(crate) fn chat() -> Self {
         Self::new(Style::Chat)
+    }
+
+    /// A person was asked about these calls.
+    pub(crate) fn knows(&mut self, calls: impl IntoIterator<Item = CallId>) {
+        self.known.extend(calls);
     }
 
     /// Tells an event.
@@ -159,8 +167,8 @@ impl Printer {
             }
             Event::StepStart { .. } => self.is_told = false,
             Event::ToolStart { tool, call, .. } => self.aside(&format!("  · {tool} ({call})")),
-            Event::ToolResult { tool, outcome, text, .. } => {
-                self.refused += u32::from(*outcome == Outcome::Denied);
+            Event::ToolResult { call, tool, outcome, text, .. } => {
+                self.refused += u32::from(*outcome == Outcome::Denied && !self.known.contains(call));
                 let sign = if matches!(outcome, Outcome::Ok | Outcome::Empty) { "✓" } else { "✗" };
                 self.aside(&format!("  {sign} {}: {}", line_of(tool, 40), line_of(text, SHOWN)));
             }

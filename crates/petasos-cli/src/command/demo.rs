@@ -38,10 +38,12 @@ async fn begin(arguments: DemoArguments, world: &World, printer: &mut Printer) -
     let found = if arguments.scripted {
         None
     } else {
-        setup.choose().await.map(Some).or_else(|error| {
+        match stops.or(setup.choose()).await {
+            Ok(chosen) => Some(chosen),
             // A model that was asked for and is not there is told; none at all is what the script is for.
-            if is_named { Err(error) } else { Ok(None) }
-        })?
+            Err(Refusal::Wrong { .. }) if !is_named => None,
+            Err(refusal) => return Err(refusal),
+        }
     };
     let how = HowArguments::default();
     let code = match found {

@@ -64,6 +64,7 @@ async fn go_on(
     for damage in session.damage() {
         print::talk(&format!("petasos: the log of session {} is damaged: {damage}", session.id()));
     }
+    printer.knows(session.standing().asking.iter().map(|one| one.call));
     let decided = match decision {
         Some((which, answer)) => Some(decide(&session, which, answer).await?),
         None => None,

@@ -79,6 +79,21 @@ fn t06_what_was_refused_is_told_with_the_ways_on() {
 }
 
 #[test]
+fn t07_a_call_that_a_person_refused_is_not_told_as_one_that_nobody_was_asked_about() {
+    let script = r#"{"calls":[{"name":"run_command","arguments":{"command":"true"}}]}
+{"text":"Then not."}
+{"text":"Hello again."}"#;
+    for last in [["resume", "--deny"].as_slice(), &["resume", "-m", "leave it"]] {
+        let server = ModelServer::start(script).with_breaks();
+        let place = Place::new();
+        assert_eq!(place.run(&server, &["--park", "do it"]).code, 15);
+        let run = place.petasos_does(last);
+        assert_eq!((run.code, run.stdout.as_str()), (0, "Then not.\n"), "{run:?}");
+        assert!(!run.stderr.contains("nobody was asked"), "{run:?}");
+    }
+}
+
+#[test]
 fn t07_several_calls_that_wait_are_shown_as_they_would_run_with_the_command_for_each() {
     let script = r#"{"calls":[{"name":"run_command","arguments":{"command":"echo \u957f; \"rm\" x"}},{"name":"run_command","arguments":{"command":"true"}}]}"#;
     let server = ModelServer::start(script);
