@@ -28,6 +28,7 @@ use petasos_store::{
 use petasos_testkit::words::{call, digest, ends};
 use petasos_tools::{Context, Registry, Tool, ToolSpec};
 use tempfile::TempDir;
+use tokio::sync::watch;
 
 /// What the model says to one request.
 #[derive(Clone, Debug)]
@@ -107,11 +108,13 @@ impl Providers for Only {
 
 /// A tool that does what its name says.
 #[derive(Debug)]
-struct Named(ToolSpec);
+struct Named(ToolSpec, Arc<watch::Sender<u32>>);
 
-fn tool(name: &str) -> Arc<dyn Tool> {
+/// Tools of one agent share a count, by which they end one after the other: `first` at once, `second` after it,
+/// `third` after both.
+fn tool(name: &str, count: &Arc<watch::Sender<u32>>) -> Arc<dyn Tool> {
     let parameters = Json::try_from(r#"{"type":"object","properties":{}}"#).unwrap();
-    Arc::new(Named(ToolSpec { name: name.into(), description: name.into(), parameters }))
+    Arc::new(Named(ToolSpec { name: name.into(), description: name.into(), parameters }, Arc::clone(count)))
 }
 
 impl Tool for Named {
@@ -121,12 +124,20 @@ impl Tool for Named {
 
     fn claims(&self, _arguments: &Json) -> Result<Claims, Bounded> {
         assert_ne!(&*self.0.name, "panics_early", "it breaks down while it is prepared");
-        let rerun = if &*self.0.name == "reads" { Rerun::Free } else { Rerun::Never };
+        let is_free = ["reads", "first", "second", "third"].contains(&&*self.0.name);
+        let rerun = if is_free { Rerun::Free } else { Rerun::Never };
         Ok(Claims { rerun, places: Vec::new(), alone: false, argv: Vec::new(), probe: None })
     }
 
     fn run<'a>(&'a self, _call: &'a Approved, mut context: Context) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
+            let before = ["first", "second", "third"].iter().position(|name| *name == &*self.0.name);
+            if let Some(before) = before {
+                let mut count = self.1.subscribe();
+                drop(count.wait_for(|count| *count as usize == before).await.unwrap());
+                // Who waits for it is woken after this one has ended: there is one thread.
+                self.1.send_modify(|count| *count += 1);
+            }
             let (outcome, text) = match &*self.0.name {
                 "panics" => panic!("the tool breaks down"),
                 "waits" => {
@@ -258,7 +269,10 @@ impl Around {
     pub fn agent(&self) -> Agent {
         let allow = |tool: &str| Rule { tool: tool.into(), action: Action::Allow, name: "test".into() };
         let rules = ["panics", "waits", "writes", "panics_early"].map(allow);
-        let tools = ["reads", "writes", "waits", "panics", "panics_early", "asks"].map(tool);
+        let count = Arc::new(watch::Sender::new(0));
+        let names =
+            ["reads", "writes", "waits", "panics", "panics_early", "asks", "first", "second", "third"];
+        let tools = names.map(|name| tool(name, &count));
         Agent::new(Parts {
             store: self.store(),
             holder: Holder { text: "test".into(), program: "0".into() },

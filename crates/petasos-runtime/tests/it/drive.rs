@@ -272,3 +272,20 @@ async fn p10_a_request_that_was_measured_and_not_made_leaves_no_gap_in_the_parts
     // The closing request holds the step and the note; the one after the raise its end and another note.
     assert_eq!(parts.collect::<Vec<_>>(), [(4, 0), (2, 0), (2, 0)]);
 }
+
+#[tokio::test]
+async fn l02_l14_calls_that_run_at_once_and_end_in_reverse_have_their_results_in_call_order() {
+    let around = Around::new([calls(&["third", "second", "first"]), text("done")]);
+    let mut session = around.agent().create(terms(9)).await.unwrap();
+    session.ask(Op::say("go", When::Now)).await.unwrap();
+    let events = to_the_end(&mut session).await;
+    // None could end before the last of them had begun, so they ran at once.
+    let ended = events.iter().filter_map(|event| match event {
+        Event::ToolResult { call, .. } => Some(call.place),
+        _ => None,
+    });
+    assert_eq!(ended.collect::<Vec<_>>(), [2, 1, 0]);
+    let sent = String::from_utf8(around.model.bodies()[1].to_vec()).unwrap();
+    let places = ["call_0", "call_1", "call_2"].map(|id| sent.find(&format!("\"tool_call_id\":\"{id}\"")));
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{sent}");
+}
