@@ -7,8 +7,9 @@ use petasos_core::approval::Policy;
 use petasos_core::bounded::Cap;
 use petasos_core::entry::{Entry, Origin, SessionStart};
 use petasos_core::error::Handled;
-use petasos_core::id::SessionId;
+use petasos_core::id::{CallId, Digest, SessionId};
 use petasos_core::session::{Session, Terms};
+use petasos_core::text::Text;
 use petasos_core::time::{Permille, Time};
 use petasos_store::{Holder, LAYOUT, Opened, Store, StoreError};
 use petasos_tools::Registry;
@@ -56,18 +57,18 @@ pub struct Parts {
 #[derive(Clone, Debug)]
 pub struct Agent {
     parts: Parts,
-    home: Arc<Home>,
+    opener: Arc<Opener>,
 }
 
 /// Where sessions are opened from, on threads that may wait.
 #[derive(Debug)]
-pub(crate) struct Home {
+pub(crate) struct Opener {
     store: Arc<dyn Store>,
     holder: Holder,
     clock: Arc<dyn Clock>,
 }
 
-impl Home {
+impl Opener {
     pub(crate) async fn open(&self, session: &SessionId) -> Result<Opened, StoreError> {
         let (store, holder, at) = (Arc::clone(&self.store), self.holder.clone(), self.clock.now());
         let id = session.clone();
@@ -94,12 +95,12 @@ async fn on_thread<T: Send + 'static>(
 impl Agent {
     /// An agent of these parts.
     pub fn new(parts: Parts) -> Self {
-        let home = Home {
+        let opener = Opener {
             store: Arc::clone(&parts.store),
             holder: parts.holder.clone(),
             clock: Arc::clone(&parts.clock),
         };
-        Self { parts, home: Arc::new(home) }
+        Self { parts, opener: Arc::new(opener) }
     }
 
     /// Begins a session under a new id.
@@ -114,7 +115,7 @@ impl Agent {
             origin: Origin::New,
             depth: 0,
         };
-        let opened = self.home.create(start.clone()).await?;
+        let opened = self.opener.create(start.clone()).await?;
         Ok(self.begin(start.id, opened, terms))
     }
 
@@ -128,7 +129,7 @@ impl Agent {
         session: &SessionId,
         terms: impl FnOnce(&[Entry]) -> Terms,
     ) -> Result<SessionHandle, StoreError> {
-        let opened = self.home.open(session).await?;
+        let opened = self.opener.open(session).await?;
         let terms = terms(&opened.entries);
         Ok(self.begin(session.clone(), opened, terms))
     }
@@ -146,7 +147,7 @@ impl Agent {
         let blobs = Arc::new(StoredBlobs::new(Arc::clone(&self.parts.store), id.clone()));
         let shell = Shell::new(around, id.clone(), (Saver::new(writer), requests, blobs), events, &entries);
         let damage = damage.into_iter().map(|damage| damage.why.to_string()).collect();
-        let task = tokio::spawn(drive(session, shell, Arc::clone(&self.home), inbox));
+        let task = tokio::spawn(drive(session, shell, Arc::clone(&self.opener), inbox));
         SessionHandle { id, terms, standing, damage, ops, told, task }
     }
 }
@@ -164,13 +165,13 @@ pub struct Standing {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asking {
     /// Which call.
-    pub call: petasos_core::id::CallId,
+    pub call: CallId,
     /// Over what was shown.
-    pub shown: petasos_core::id::Digest,
+    pub shown: Digest,
     /// The tool.
-    pub tool: petasos_core::text::Text,
+    pub tool: Text,
     /// Its arguments, as they would run.
-    pub arguments: petasos_core::text::Text,
+    pub arguments: Text,
 }
 
 impl Standing {

@@ -12,7 +12,7 @@ use petasos_core::turn::Input;
 use petasos_store::{Opened, StoreError};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::agent::Home;
+use crate::agent::Opener;
 use crate::op::Op;
 use crate::saver::{Saved, Saver};
 use crate::shell::Shell;
@@ -48,7 +48,7 @@ enum Happened {
 pub(crate) async fn drive(
     mut session: Session,
     mut shell: Shell,
-    home: Arc<Home>,
+    opener: Arc<Opener>,
     mut inbox: mpsc::Receiver<Request>,
 ) {
     let mut is_open = true;
@@ -73,7 +73,7 @@ pub(crate) async fn drive(
             input = shell.in_flight.next() => Happened::Input(input),
         };
         match happened {
-            Happened::Op(Some(request)) => obey(&mut session, &mut shell, &home, request).await,
+            Happened::Op(Some(request)) => obey(&mut session, &mut shell, &opener, request).await,
             Happened::Op(None) => is_open = false,
             Happened::Saved(saved) => shell.saved(saved),
             Happened::Input(input) => take_in(&mut session, &mut shell, input),
@@ -105,9 +105,9 @@ fn hand_over(session: &mut Session, shell: &mut Shell, input: Input) -> Result<H
 
 /// Takes an op to the session. One at rest is taken back from whoever else might hold it, and folded anew if
 /// somebody did.
-async fn obey(session: &mut Session, shell: &mut Shell, home: &Home, request: Request) {
+async fn obey(session: &mut Session, shell: &mut Shell, opener: &Opener, request: Request) {
     let Request { op, answer } = request;
-    let handled = match hold(session, shell, home).await {
+    let handled = match hold(session, shell, opener).await {
         Ok(()) => match op.into_input() {
             Ok(input) => hand_over(session, shell, input).map_err(OpError::from),
             Err(terms) => {
@@ -121,14 +121,14 @@ async fn obey(session: &mut Session, shell: &mut Shell, home: &Home, request: Re
     drop(answer.send(handled));
 }
 
-async fn hold(session: &mut Session, shell: &mut Shell, home: &Home) -> Result<(), StoreError> {
+async fn hold(session: &mut Session, shell: &mut Shell, opener: &Opener) -> Result<(), StoreError> {
     if session.is_running() || !shell.saver.is_idle() {
         return Ok(());
     }
     match shell.saver.reacquire() {
         Ok(()) => Ok(()),
         Err(StoreError::Stale { .. } | StoreError::Broken { .. }) => {
-            let Opened { writer, entries, .. } = home.open(&shell.session).await?;
+            let Opened { writer, entries, .. } = opener.open(&shell.session).await?;
             let terms = session.terms().clone();
             *session = Session::fold(&entries, terms);
             shell.reopened(Saver::new(writer), &entries);

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use petasos_core::approval::Wants;
 use petasos_core::entry::{
     Block, Body, Cause, Charge, Content, Entry, FinishReason, NoteSource, Speaker, VerdictKind, When,
 };
@@ -17,7 +16,7 @@ use serde::Serialize;
 use crate::result::{RunResult, UsageOfRun, status};
 
 /// Version of the event format: `v` of each line.
-pub const EVENTS: u32 = 1;
+pub(crate) const EVENTS: u32 = 1;
 
 /// One line of `--json`. Those made from an entry carry its seq; they are told once it is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -185,15 +184,6 @@ pub enum WantsTold {
     Approval,
     /// An answer.
     Answer,
-}
-
-impl From<Wants> for WantsTold {
-    fn from(wants: Wants) -> Self {
-        match wants {
-            Wants::Approval => Self::Approval,
-            Wants::Answer => Self::Answer,
-        }
-    }
 }
 
 /// A call as the model made it.

@@ -8,16 +8,15 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::{StreamExt as _, stream};
 use petasos_core::approval::Approved;
-use petasos_core::bounded::{Bounded, Cap};
 use petasos_core::id::{CallId, RequestId};
 use petasos_core::request::Target;
 use petasos_core::stop::FailureKind;
 use petasos_core::text::Json;
 use petasos_core::time::{Permille, Span, Time};
-use petasos_core::tool::{Outcome, ToolOutput, Trouble};
+use petasos_core::tool::{Outcome, ToolOutput};
 use petasos_core::turn::{Failure, Input};
 use petasos_providers::{Provider, ReplyEvent};
-use petasos_tools::{Context, Stop, Tool};
+use petasos_tools::{Context, Stop, Tool, trouble};
 use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, JoinError, JoinSet};
 
@@ -269,7 +268,7 @@ fn panicked(work: &Work) -> Input {
         Work::Probe(call) => Input::Probed { call: *call, outcome: Outcome::Unknown },
         Work::Tool(call) => Input::ToolEnded {
             call: *call,
-            output: trouble(
+            output: told(
                 "the tool broke down",
                 "it met a fault of its own while it ran",
                 "look at the present state before you try it again, or do it another way",
@@ -279,11 +278,11 @@ fn panicked(work: &Work) -> Input {
 }
 
 fn no_such_tool() -> ToolOutput {
-    trouble("there is no such tool now", "it was there when the call was allowed", "do it another way")
+    told("there is no such tool now", "it was there when the call was allowed", "do it another way")
 }
 
-fn trouble(error: &str, cause: &str, hint: &str) -> ToolOutput {
-    let text = Bounded::new(&Trouble { error, cause, hint }.json(), Cap::RESULT, "the rest is not kept");
+fn told(error: &str, cause: &str, hint: &str) -> ToolOutput {
+    let text = trouble(error, cause, hint);
     let bytes = text.text().len() as u64;
     ToolOutput {
         outcome: Outcome::Error,

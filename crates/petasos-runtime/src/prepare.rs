@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use petasos_core::approval::{Grants, Policy, Prepared, Verdict, judge};
-use petasos_core::bounded::{Bounded, Cap};
+use petasos_core::bounded::Bounded;
 use petasos_core::entry::ModelCall;
 use petasos_core::id::{CallId, Digest};
 use petasos_core::text::Text;
-use petasos_core::tool::Trouble;
 use petasos_core::turn::Input;
-use petasos_tools::Registry;
+use petasos_tools::{Registry, trouble};
 
 /// A call that is to be prepared.
 #[derive(Debug)]
@@ -35,12 +34,11 @@ impl Preparing {
 
 /// The answer for a call whose preparation met a fault of ours.
 pub(crate) fn broke_down(call: CallId) -> Input {
-    let trouble = Trouble {
-        error: "the call could not be prepared",
-        cause: "the tool met a fault of its own while it looked at the arguments",
-        hint: "call it with other arguments, or do it another way",
-    };
-    let text = Bounded::new(&trouble.json(), Cap::RESULT, "the rest is not kept");
+    let text = trouble(
+        "the call could not be prepared",
+        "the tool met a fault of its own while it looked at the arguments",
+        "call it with other arguments, or do it another way",
+    );
     Input::Prepared { call, prepared: invalid(text, Digest([0; 32])) }
 }
 

@@ -30,7 +30,7 @@ pub struct Sizes {
 }
 
 /// The output that is reserved, and under a token budget also the cap that is sent, where nobody set one.
-pub const USUAL_OUTPUT: u64 = 8_192;
+const USUAL_OUTPUT: u64 = 8_192;
 
 /// Share by which an estimate may be too low, in per cent (B01).
 const MARGIN: u64 = 15;

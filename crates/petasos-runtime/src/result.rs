@@ -154,25 +154,12 @@ pub fn status(reason: StopReason) -> &'static str {
 
 /// The name of a limit.
 pub(crate) fn budget(reason: StopReason) -> Option<&'static str> {
-    match reason {
-        StopReason::BudgetExhausted(Limit::Steps) => Some("steps"),
-        StopReason::BudgetExhausted(Limit::Tokens) => Some("tokens"),
-        StopReason::BudgetExhausted(Limit::Money) => Some("money"),
-        StopReason::Completed
-        | StopReason::ContextExhausted
-        | StopReason::Stuck
-        | StopReason::ToolFailed
-        | StopReason::TimedOut
-        | StopReason::AwaitingApproval
-        | StopReason::AwaitingAnswer
-        | StopReason::Denied
-        | StopReason::Refused
-        | StopReason::Truncated
-        | StopReason::NotSaved
-        | StopReason::ModelFailed(_)
-        | StopReason::InternalError
-        | StopReason::Interrupted => None,
-    }
+    let StopReason::BudgetExhausted(limit) = reason else { return None };
+    Some(match limit {
+        Limit::Steps => "steps",
+        Limit::Tokens => "tokens",
+        Limit::Money => "money",
+    })
 }
 
 /// The name of a failure.

@@ -172,7 +172,13 @@ impl Shell {
     fn append(&mut self, session: &Session, entries: Vec<Entry>, keep: Keep) {
         for entry in &entries {
             self.take_note(session, entry);
-            let is_told = !matches!(&entry.body, Body::Call(_)) || self.is_asked(session, entry);
+            let is_asked = is_asked(session);
+            if let Body::Call(call) = &entry.body
+                && is_asked
+            {
+                self.told_asking.insert(call.call);
+            }
+            let is_told = is_asked || !matches!(&entry.body, Body::Call(_));
             let known = |call: CallId| self.calls.get(&call).cloned().unwrap_or_default();
             let event = if is_told { told(&self.session, entry, &known) } else { None };
             self.outbox.last_made = Some(entry.seq);
@@ -181,17 +187,6 @@ impl Shell {
             }
         }
         self.saver.push(entries, keep);
-    }
-
-    /// True if a `call` entry is a question that somebody may answer, now or after the turn was parked.
-    fn is_asked(&mut self, session: &Session, entry: &Entry) -> bool {
-        let Body::Call(call) = &entry.body else { return false };
-        let on_ask = session.turn().map(|turn| turn.told().mode.on_ask);
-        let is_asked = on_ask != Some(OnAsk::Refuse);
-        if is_asked {
-            self.told_asking.insert(call.call);
-        }
-        is_asked
     }
 
     /// What later effects and events need to know of an entry.
@@ -388,6 +383,11 @@ impl Shell {
         };
         self.outbox.put(Event::Result(Arc::new(result)));
     }
+}
+
+/// True if a call that asks is a question that somebody may answer, now or after the turn was parked.
+fn is_asked(session: &Session) -> bool {
+    session.turn().is_none_or(|turn| turn.told().mode.on_ask != OnAsk::Refuse)
 }
 
 fn calls_told(seq: Seq, reply: &Reply) -> HashMap<CallId, ToolTold> {

@@ -30,6 +30,6 @@ mod workspace;
 mod write_file;
 
 pub use builtin::{Options, builtin};
-pub use registry::Registry;
+pub use registry::{Registry, trouble};
 pub use tool::{BlobTrouble, BlobWriter, Blobs, Context, Stop, Tool, ToolSpec};
 pub use workspace::{Workspace, WorkspaceError};

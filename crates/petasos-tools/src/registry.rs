@@ -103,7 +103,8 @@ fn unreadable(tool: &str, cause: &str) -> Bounded {
     trouble("the arguments are no JSON", cause, &hint)
 }
 
-fn trouble(error: &str, cause: &str, hint: &str) -> Bounded {
+/// An error as the model reads it: JSON, within the cap of a result.
+pub fn trouble(error: &str, cause: &str, hint: &str) -> Bounded {
     Bounded::new(&Trouble { error, cause, hint }.json(), Cap::RESULT, "the rest is not kept")
 }
 

@@ -206,21 +206,6 @@ fn said(error: &serde_json::Error) -> String {
 /// The known word that takes the fewest changes, if that is not more than half of what was written.
 pub(crate) fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
     let most = (written.chars().count() / 2).max(1);
-    let near = known.iter().map(|word| (changes(written, word), *word)).min()?;
+    let near = known.iter().map(|word| (strsim::levenshtein(written, word), *word)).min()?;
     (near.0 <= most).then_some(near.1)
-}
-
-/// How many characters have to be put in, taken out or replaced to make one word of the other.
-fn changes(from: &str, to: &str) -> usize {
-    let mut row: Vec<usize> = (0..=to.chars().count()).collect();
-    for (line, one) in from.chars().take(64).enumerate() {
-        let mut next = vec![line + 1];
-        for ((above_left, above), other) in row.iter().zip(row.iter().skip(1)).zip(to.chars()) {
-            let left = next.last().copied().unwrap_or_default();
-            let kept = above_left + usize::from(one != other);
-            next.push(kept.min(above + 1).min(left + 1));
-        }
-        row = next;
-    }
-    row.last().copied().unwrap_or_default()
 }
