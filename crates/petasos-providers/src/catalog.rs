@@ -5,6 +5,8 @@
 
 use petasos_core::request::Wire;
 
+use crate::quirks::{AfterResults, Ids, OutputCap, Quirks, ReasoningBack};
+
 /// A provider that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
@@ -14,8 +16,8 @@ pub struct Row {
     pub place: Place,
     /// The wires it speaks at that place, the best first.
     pub wires: &'static [Wire],
-    /// What the cap of a reply's tokens is called in its chat requests.
-    pub output_cap: &'static str,
+    /// What differs there from the usual ways of a wire.
+    pub quirks: Quirks,
     /// Where this is written.
     pub source: &'static str,
     /// When the row was written: year and month.
@@ -42,46 +44,83 @@ pub enum Place {
 /// The rows, in the order in which they are looked at.
 const ROWS: &[Row] = &[
     hosted("openai", "https://api.openai.com/v1", &["OPENAI_API_KEY"], &[Wire::Responses, Wire::Chat])
-        .capped_by("max_completion_tokens")
-        .from("platform.openai.com/docs/api-reference"),
+        .with(Quirks {
+            output_cap: OutputCap::MaxCompletionTokens,
+            // The reasoning models; the others answer 400 to a request for sealed reasoning.
+            sealed_reasoning: &["o1", "o3", "o4", "gpt-5", "codex"],
+            ..Quirks::USUAL
+        })
+        .from("platform.openai.com/docs/api-reference, platform.openai.com/docs/guides/reasoning"),
     hosted("anthropic", "https://api.anthropic.com/v1", &["ANTHROPIC_API_KEY"], &[Wire::Messages])
         .from("docs.claude.com/en/api/overview"),
     hosted("openrouter", "https://openrouter.ai/api/v1", &["OPENROUTER_API_KEY"], CHAT)
         .from("openrouter.ai/docs/quickstart"),
-    hosted("deepseek", "https://api.deepseek.com", &["DEEPSEEK_API_KEY"], CHAT).from("api-docs.deepseek.com"),
-    hosted("mistral", "https://api.mistral.ai/v1", &["MISTRAL_API_KEY"], CHAT).from("docs.mistral.ai/api"),
+    hosted("deepseek", "https://api.deepseek.com", &["DEEPSEEK_API_KEY"], CHAT)
+        .with(Quirks { reasoning: ReasoningBack::Always, ..Quirks::USUAL })
+        .from("api-docs.deepseek.com/guides/thinking_mode"),
+    hosted("moonshot", "https://api.moonshot.ai/v1", &["MOONSHOT_API_KEY"], CHAT)
+        .with(Quirks { reasoning: ReasoningBack::Always, ..Quirks::USUAL })
+        .from("platform.moonshot.ai/docs/guide/use-kimi-k2-thinking-model"),
+    hosted("mistral", "https://api.mistral.ai/v1", &["MISTRAL_API_KEY"], CHAT)
+        .with(Quirks { ids: Ids::Nine, after_results: AfterResults::Assistant, ..Quirks::USUAL })
+        .from("docs.mistral.ai/api"),
     hosted("groq", "https://api.groq.com/openai/v1", &["GROQ_API_KEY"], CHAT)
         .from("console.groq.com/docs/openai"),
     hosted("xai", "https://api.x.ai/v1", &["XAI_API_KEY"], CHAT).from("docs.x.ai/docs/api-reference"),
     hosted("together", "https://api.together.xyz/v1", &["TOGETHER_API_KEY"], CHAT)
         .from("docs.together.ai/docs/openai-api-compatibility"),
-    local("llama.cpp", 8080).from("github.com/ggml-org/llama.cpp, tools/server/README.md"),
-    local("ollama", 11434).from("github.com/ollama/ollama, docs/openai.md"),
-    local("lmstudio", 1234).from("lmstudio.ai/docs/developer/openai-compat"),
-    local("vllm", 8000).from("docs.vllm.ai, serving/openai_compatible_server"),
+    local("llama.cpp", 8080, ALL).from("github.com/ggml-org/llama.cpp, tools/server/README.md"),
+    local("ollama", 11434, ALL).from("github.com/ollama/ollama, docs/api"),
+    local("lmstudio", 1234, ALL).from("lmstudio.ai/docs/developer"),
+    local("vllm", 8000, ALL).from("docs.vllm.ai, serving/openai_compatible_server"),
 ];
 
-/// What nearly all servers call the cap of a reply's tokens; OpenAI's newer models refuse it.
-const OUTPUT_CAP: &str = "max_tokens";
-
 const CHAT: &[Wire] = &[Wire::Chat];
-
-/// The wires that this build can write and read.
-pub fn spoken_wires() -> &'static [Wire] {
-    CHAT
-}
+const ALL: &[Wire] = &[Wire::Chat, Wire::Responses, Wire::Messages];
 
 /// All rows.
 pub fn catalog() -> &'static [Row] {
     ROWS
 }
 
-/// What the cap of a reply's tokens is called at this provider: a row by its name, or a base URL.
-pub(crate) fn output_cap(provider: &str) -> &'static str {
+/// The row of a provider: by its name, or by its base URL.
+pub fn row_of(provider: &str) -> Option<&'static Row> {
     let address = provider.trim().trim_end_matches('/');
-    let is_row = |row: &&Row| row.name == provider || row.base_url().trim_end_matches('/') == address;
-    ROWS.iter().find(is_row).map_or(OUTPUT_CAP, |row| row.output_cap)
+    ROWS.iter().find(|row| row.name == provider || row.base_url().trim_end_matches('/') == address)
 }
+
+/// The wire that a provider is asked on where nobody says: the first of its row; else what its base URL tells;
+/// else chat completions, which nearly all servers speak.
+pub fn wire_of(provider: &str) -> Wire {
+    row_of(provider).map(Row::wire).or_else(|| wire_of_url(provider)).unwrap_or(Wire::Chat)
+}
+
+/// What a base URL tells of the wire: hosts by their name, and others by how their path ends.
+fn wire_of_url(base_url: &str) -> Option<Wire> {
+    let base_url = base_url.trim().to_ascii_lowercase();
+    let (_, rest) = base_url.split_once("://")?;
+    let rest = rest.split(['?', '#']).next().unwrap_or_default();
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let host = host.split(':').next().unwrap_or_default();
+    let by_host = HOSTS.iter().find(|(name, _)| host == *name).map(|(_, wire)| *wire);
+    let path = path.trim_end_matches('/');
+    let path = path.strip_suffix("/v1").unwrap_or(path);
+    let last = path.rsplit('/').next().unwrap_or_default();
+    by_host.or_else(|| PATHS.iter().find(|(end, _)| last == *end).map(|(_, wire)| *wire))
+}
+
+/// Hosts whose wire is known, whatever the path.
+const HOSTS: &[(&str, Wire)] = &[("api.anthropic.com", Wire::Messages), ("api.openai.com", Wire::Responses)];
+
+/// What stands last in the path of a base URL, a `v1` behind it aside: how providers of several wires tell them
+/// apart (DeepSeek, Moonshot, z.ai and MiniMax serve Messages under `/anthropic`), and what requests go to, where
+/// somebody gave that whole.
+const PATHS: &[(&str, Wire)] = &[
+    ("anthropic", Wire::Messages),
+    ("messages", Wire::Messages),
+    ("responses", Wire::Responses),
+    ("completions", Wire::Chat),
+];
 
 impl Row {
     /// The base URL of its requests.
@@ -93,13 +132,13 @@ impl Row {
         }
     }
 
-    /// The best of its wires that this build speaks; none if it speaks none of them.
-    pub fn spoken_wire(&self) -> Option<Wire> {
-        self.wires.iter().copied().find(|wire| spoken_wires().contains(wire))
+    /// The best of its wires.
+    pub fn wire(&self) -> Wire {
+        self.wires.first().copied().unwrap_or(Wire::Chat)
     }
 
-    const fn capped_by(self, output_cap: &'static str) -> Self {
-        Self { output_cap, ..self }
+    const fn with(self, quirks: Quirks) -> Self {
+        Self { quirks, ..self }
     }
 
     const fn from(self, source: &'static str) -> Self {
@@ -114,10 +153,10 @@ const fn hosted(
     wires: &'static [Wire],
 ) -> Row {
     let place = Place::Hosted { base_url, key_variables };
-    Row { name, place, wires, output_cap: OUTPUT_CAP, source: "", written: "2026-11" }
+    Row { name, place, wires, quirks: Quirks::USUAL, source: "", written: "2026-11" }
 }
 
-const fn local(name: &'static str, port: u16) -> Row {
+const fn local(name: &'static str, port: u16, wires: &'static [Wire]) -> Row {
     let place = Place::Local { port };
-    Row { name, place, wires: CHAT, output_cap: OUTPUT_CAP, source: "", written: "2026-11" }
+    Row { name, place, wires, quirks: Quirks::USUAL, source: "", written: "2026-11" }
 }

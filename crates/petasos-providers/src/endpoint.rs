@@ -9,8 +9,8 @@ use petasos_core::text::Text;
 use reqwest::Url;
 use tokio::time::Instant;
 
-use crate::catalog::spoken_wires;
 use crate::error::ProviderError;
+use crate::http::request_path;
 use crate::secret::Secret;
 
 /// Whom requests go to. Its URL was checked when it was made.
@@ -80,8 +80,8 @@ impl Endpoint {
     /// An endpoint without a key and with the default waits; on this machine (`localhost` and the addresses of
     /// the loopback) with those of [`Timeouts::LOCAL`].
     ///
-    /// The base URL is used as given; `/chat/completions` and `/models` go behind its path, and slashes at
-    /// its end do not count.
+    /// The base URL is used as given; what requests of the wire go to, such as `/chat/completions`, and `/models` go
+    /// behind its path. Slashes at its end do not count, nor does the path of requests, if it is there already.
     ///
     /// # Errors
     /// [`ProviderError`] if no request could go there, or none on this wire.
@@ -98,9 +98,7 @@ impl Endpoint {
         if !base.username().is_empty() || base.password().is_some() {
             return Err(bad("it holds a user name or a password; a key goes into its variable"));
         }
-        if !spoken_wires().contains(&wire) {
-            return Err(ProviderError::WireNotSpoken { wire });
-        }
+        let base = without_request_path(base, wire);
         let endpoint = Self { name: name.into(), base, wire, key: None, timeouts: Timeouts::default() };
         Ok(if endpoint.is_loopback() { endpoint.with_timeouts(Timeouts::LOCAL) } else { endpoint })
     }
@@ -162,6 +160,17 @@ impl Endpoint {
         let is_local_name = bare == "localhost" || bare.ends_with(".localhost");
         is_local_name || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
     }
+}
+
+/// A base URL without the path of this wire's requests: people give what they see in examples.
+fn without_request_path(mut base: Url, wire: Wire) -> Url {
+    let path = base.path().trim_end_matches('/');
+    let request = format!("/{}", request_path(wire).join("/"));
+    if let Some(before) = path.strip_suffix(&request) {
+        let before = before.to_owned();
+        base.set_path(&before);
+    }
+    base
 }
 
 /// A URL without what stands before its host and in its query: either may be a key.

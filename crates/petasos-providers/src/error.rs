@@ -1,7 +1,5 @@
 //! What can be wrong before a request is made.
 
-use petasos_core::request::Wire;
-
 /// An endpoint that cannot be used as it was given. Never holds a key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderError {
@@ -13,22 +11,4 @@ pub enum ProviderError {
         /// What is wrong with it.
         why: String,
     },
-    /// This build has no encoder for the wire.
-    #[error("this build does not speak the {} wire; it speaks {}", name(wire), spoken())]
-    WireNotSpoken {
-        /// The wire that was asked for.
-        wire: Wire,
-    },
-}
-
-fn name(wire: &Wire) -> &'static str {
-    match wire {
-        Wire::Chat => "chat",
-        Wire::Responses => "responses",
-        Wire::Messages => "messages",
-    }
-}
-
-fn spoken() -> String {
-    crate::catalog::spoken_wires().iter().map(name).collect::<Vec<_>>().join(", ")
 }

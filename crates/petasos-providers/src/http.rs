@@ -12,18 +12,19 @@ use petasos_core::stop::FailureKind;
 use petasos_core::text::Text;
 use petasos_core::turn::Failure;
 use petasos_core::usage::Usage;
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Client, RequestBuilder, Response, redirect};
 use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
 use tokio::time::{Instant, timeout_at};
 
+use crate::answer::AnswerDecoder;
 use crate::classify::{ErrorAnswer, WaitHeaders, classify, wait_asked};
 use crate::endpoint::{Endpoint, after};
 use crate::models;
 use crate::network::unreachable;
-use crate::openai_chat::{ChatDecoder, ChatEncoder};
-use crate::provider::{Encoder, Provider, ReplyEvent, ReplyStream};
+use crate::provider::{Encoder, Provider, ReplyEvent, ReplyStream, encoder};
+use crate::quirks::{KeyHeader, Quirks};
 use crate::reading::Reading;
 
 /// The most that is read of an error's body (P06).
@@ -32,6 +33,10 @@ const ERROR_CAP: usize = 64 << 10;
 const ERROR_TIME: Duration = Duration::from_secs(10);
 /// The most that a list of models may hold.
 const MODELS_CAP: usize = 4 << 20;
+
+/// Which version of the Messages wire is spoken (docs.claude.com/en/api/versioning).
+const MESSAGES_VERSION: &str = "2023-06-01";
+const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
 /// A provider that is asked over HTTP. The client behind it is made at the first request.
 #[derive(Clone, Debug)]
@@ -48,7 +53,7 @@ struct Shared {
 
 /// Where a call stands.
 enum Calling {
-    Sending { shared: Arc<Shared>, body: Bytes, refusal: Option<Failure> },
+    Sending { shared: Arc<Shared>, target: Target, body: Bytes },
     Reading(Arc<Shared>, Box<Reading>),
     Ended,
 }
@@ -68,12 +73,11 @@ impl HttpProvider {
 
 impl Provider for HttpProvider {
     fn encoder(&self, target: &Target, head: &Head) -> Box<dyn Encoder> {
-        Box::new(ChatEncoder::new(target, head))
+        encoder(target, head)
     }
 
     fn call(&self, target: &Target, body: Bytes) -> ReplyStream {
-        let refusal = self.shared.refusal(target);
-        let calling = Calling::Sending { shared: Arc::clone(&self.shared), body, refusal };
+        let calling = Calling::Sending { shared: Arc::clone(&self.shared), target: target.clone(), body };
         Box::pin(stream::unfold(calling, advance))
     }
 
@@ -86,10 +90,7 @@ impl Provider for HttpProvider {
 async fn advance(mut calling: Calling) -> Option<(ReplyEvent, Calling)> {
     loop {
         calling = match calling {
-            Calling::Sending { refusal: Some(failure), .. } => {
-                return Some((ReplyEvent::Failed(failure), Calling::Ended));
-            }
-            Calling::Sending { shared, body, refusal: None } => match shared.post(body).await {
+            Calling::Sending { shared, target, body } => match shared.post(&target, body).await {
                 Ok(reading) => Calling::Reading(shared, Box::new(reading)),
                 Err(failure) => return Some((ReplyEvent::Failed(failure), Calling::Ended)),
             },
@@ -109,23 +110,26 @@ async fn advance(mut calling: Calling) -> Option<(ReplyEvent, Calling)> {
 impl Shared {
     /// Why a target cannot be asked here.
     fn refusal(&self, target: &Target) -> Option<Failure> {
-        let native = target.tool_mode == ToolMode::Native;
-        let message = match (target.wire, native) {
-            (Wire::Chat, true) => return None,
-            (Wire::Responses | Wire::Messages, _) => "speaks the chat wire alone",
-            (Wire::Chat, false) => "takes calls in the wire's own form alone",
+        let wire = self.endpoint.wire();
+        let message = match target.tool_mode {
+            ToolMode::Constrained | ToolMode::Text => "takes calls in the wire's own form alone",
+            ToolMode::Native if target.wire != wire => "is asked on another wire",
+            ToolMode::Native => return None,
         };
         let message = format!("the provider {} {message}; choose another target", self.endpoint.name());
         Some(not_sent(FailureKind::BadRequest, &message))
     }
 
-    async fn post(&self, body: Bytes) -> Result<Reading, Failure> {
+    async fn post(&self, target: &Target, body: Bytes) -> Result<Reading, Failure> {
+        if let Some(refusal) = self.refusal(target) {
+            return Err(refusal);
+        }
         let started = Instant::now();
-        let url = self.endpoint.url(&["chat", "completions"]);
+        let url = self.endpoint.url(request_path(self.endpoint.wire()));
         let request = self.client()?.post(url).body(body);
         let request = request.header(CONTENT_TYPE, "application/json").header(ACCEPT, "text/event-stream");
         let response = self.send(request, started).await?;
-        let decoder = ChatDecoder::new(&self.host);
+        let decoder = AnswerDecoder::new(target, &self.host);
         let decoder = match &self.endpoint.key {
             Some(key) => decoder.hiding(key.clone()),
             None => decoder,
@@ -144,17 +148,7 @@ impl Shared {
 
     /// Sends a request; the answer is a good one, its body unread.
     async fn send(&self, request: RequestBuilder, started: Instant) -> Result<Response, Failure> {
-        let request = match &self.endpoint.key {
-            Some(key) => {
-                let Ok(mut value) = HeaderValue::from_str(&format!("Bearer {}", key.reveal())) else {
-                    let message = "the key holds characters that no header can carry; check how it was set";
-                    return Err(not_sent(FailureKind::Auth, message));
-                };
-                value.set_sensitive(true);
-                request.header(AUTHORIZATION, value)
-            }
-            None => request,
-        };
+        let request = self.introduced(request)?;
         let timeouts = self.endpoint.timeouts;
         let first = after(started, timeouts.first_byte);
         let until = timeouts.call.map_or(first, |call| first.min(after(started, call)));
@@ -175,6 +169,29 @@ impl Shared {
             return Ok(response);
         }
         Err(self.error_answer(response, timeouts.call.map(|call| after(started, call))).await)
+    }
+
+    /// A request with the headers that tell who asks, and after which version of the wire.
+    fn introduced(&self, request: RequestBuilder) -> Result<RequestBuilder, Failure> {
+        let wire = self.endpoint.wire();
+        let request = match wire {
+            Wire::Chat | Wire::Responses => request,
+            Wire::Messages => request.header("anthropic-version", MESSAGES_VERSION),
+        };
+        let Some(key) = &self.endpoint.key else { return Ok(request) };
+        let quirk = Quirks::of(self.endpoint.name()).key;
+        let (name, value) = match (wire, quirk) {
+            (Wire::Messages, KeyHeader::XApiKey) => (X_API_KEY, key.reveal().to_owned()),
+            (Wire::Messages, KeyHeader::Bearer) | (Wire::Chat | Wire::Responses, _) => {
+                (AUTHORIZATION, format!("Bearer {}", key.reveal()))
+            }
+        };
+        let Ok(mut value) = HeaderValue::from_str(&value) else {
+            let message = "the key holds characters that no header can carry; check how it was set";
+            return Err(not_sent(FailureKind::Auth, message));
+        };
+        value.set_sensitive(true);
+        Ok(request.header(name, value))
     }
 
     async fn error_answer(&self, response: Response, call_until: Option<Instant>) -> Failure {
@@ -240,6 +257,15 @@ impl Shared {
         let made = self.client.get_or_init(|| client(&self.endpoint));
         made.as_ref()
             .map_err(|why| not_sent(FailureKind::Other, &format!("no HTTP client could be made: {why}")))
+    }
+}
+
+/// What requests of a wire go to, below the base URL.
+pub(crate) fn request_path(wire: Wire) -> &'static [&'static str] {
+    match wire {
+        Wire::Chat => &["chat", "completions"],
+        Wire::Responses => &["responses"],
+        Wire::Messages => &["messages"],
     }
 }
 

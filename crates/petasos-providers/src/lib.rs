@@ -3,6 +3,8 @@
 //! [`Provider`] and [`Encoder`] are the seam. An encoder is pure and makes the bytes of a message once;
 //! a provider sends them and gives back a [`ReplyStream`]. What differs between vendors is data.
 
+mod answer;
+mod anthropic;
 mod catalog;
 mod classify;
 mod endpoint;
@@ -11,19 +13,24 @@ mod http;
 mod models;
 mod network;
 mod openai_chat;
+mod openai_responses;
 mod provider;
+mod quirks;
 mod reading;
 mod secret;
 mod sse;
 mod tokens;
+mod writing;
 
-pub use catalog::{Place, Row, catalog, spoken_wires};
+pub use answer::{AnswerDecoder, Ended, Fed};
+pub use catalog::{Place, Row, catalog, row_of, wire_of};
 pub use classify::{ErrorAnswer, WaitHeaders, classify, wait_asked};
 pub use endpoint::{Endpoint, Timeouts};
 pub use error::ProviderError;
 pub use http::HttpProvider;
-pub use openai_chat::{ChatDecoder, ChatEncoder, Fed};
-pub use provider::{Body, Encoder, Provider, ReplyEvent, ReplyStream, Tail};
+pub use provider::{Body, Encoder, Provider, ReplyEvent, ReplyStream, Tail, encoder, encoder_without};
+pub use quirks::{AfterResults, Ids, KeyHeader, OutputCap, Quirks, ReasoningBack, origin};
 pub use secret::Secret;
 pub use sse::{EVENT_CAP, EventTooLarge, SseEvent, SseReader};
 pub use tokens::estimate;
+pub use writing::Rule;

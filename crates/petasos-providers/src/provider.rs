@@ -8,10 +8,15 @@ use futures_util::Stream;
 use futures_util::future::BoxFuture;
 use petasos_core::entry::Head;
 use petasos_core::id::Digest;
-use petasos_core::request::{Params, Target};
+use petasos_core::request::{Params, Target, Wire};
 use petasos_core::text::Text;
 use petasos_core::transcript::Item;
 use petasos_core::turn::{Delta, Failure, ReplyEnd};
+
+use crate::anthropic::MessagesEncoder;
+use crate::openai_chat::ChatEncoder;
+use crate::openai_responses::ResponsesEncoder;
+use crate::writing::{Rule, Rules};
 
 /// Who serves models.
 ///
@@ -80,4 +85,23 @@ pub struct Body {
     pub body: Digest,
     /// Its size in tokens, estimated.
     pub tokens: u64,
+}
+
+/// An encoder for one session's requests to this target under this head. Pure. `head.tools` is an array of objects
+/// with `name`, `description` and `parameters`; anything else counts as no tools.
+pub fn encoder(target: &Target, head: &Head) -> Box<dyn Encoder> {
+    encoder_with(target, head, Rules::ALL)
+}
+
+/// The same with one rule switched off: for tests that show that the rule is needed.
+pub fn encoder_without(rule: Rule, target: &Target, head: &Head) -> Box<dyn Encoder> {
+    encoder_with(target, head, Rules::without(rule))
+}
+
+fn encoder_with(target: &Target, head: &Head, rules: Rules) -> Box<dyn Encoder> {
+    match target.wire {
+        Wire::Chat => Box::new(ChatEncoder::new(target, head, rules)),
+        Wire::Responses => Box::new(ResponsesEncoder::new(target, head, rules)),
+        Wire::Messages => Box::new(MessagesEncoder::new(target, head, rules)),
+    }
 }

@@ -9,9 +9,9 @@ use petasos_core::turn::ReplyEnd;
 use reqwest::Response;
 use tokio::time::{Instant, timeout_at};
 
+use crate::answer::{AnswerDecoder, Fed};
 use crate::endpoint::{Timeouts, after};
 use crate::network::cause;
-use crate::openai_chat::{ChatDecoder, Fed};
 use crate::provider::ReplyEvent;
 
 /// After a finish reason only the usage is still to come; some servers keep the connection open instead of
@@ -22,7 +22,7 @@ const AFTER_FINISH: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(crate) struct Reading {
     response: Response,
-    decoder: ChatDecoder,
+    decoder: AnswerDecoder,
     host: String,
     timeouts: Timeouts,
     started: Instant,
@@ -35,7 +35,7 @@ impl Reading {
     /// Reads what an answer brings; its request was sent at this moment, and it may take so long.
     pub(crate) fn new(
         response: Response,
-        decoder: ChatDecoder,
+        decoder: AnswerDecoder,
         host: &str,
         (started, timeouts): (Instant, Timeouts),
     ) -> Self {

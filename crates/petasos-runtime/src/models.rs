@@ -11,7 +11,9 @@ use std::time::Duration;
 use petasos_core::request::{Target, ToolMode, Wire};
 use petasos_core::text::Text;
 use petasos_core::turn::Failure;
-use petasos_providers::{Endpoint, HttpProvider, Place, Provider, Row, Secret, Timeouts, catalog};
+use petasos_providers::{
+    Endpoint, HttpProvider, Place, Provider, Row, Secret, Timeouts, catalog, row_of, wire_of,
+};
 
 use crate::config::{ConfigError, Environment, ModelNamed, Settings};
 use crate::requests::Providers;
@@ -134,20 +136,13 @@ fn with_key_in_environment(named: &ModelNamed, environment: &Environment) -> Mod
     let mut named = named.clone();
     if named.place().is_none() {
         let holds_key = |row: &&Row| key_variables(row).iter().any(|key| environment.get(key).is_some());
-        let mut spoken = catalog().iter().filter(|row| row.spoken_wire().is_some());
-        named.provider = spoken.find(holds_key).map(|row| row.name.to_owned());
+        named.provider = catalog().iter().find(holds_key).map(|row| row.name.to_owned());
     }
     named
 }
 
 fn row(name: &str) -> Option<&'static Row> {
     catalog().iter().find(|row| row.name == name)
-}
-
-/// The row of a base URL.
-fn row_at(base_url: &str) -> Option<&'static Row> {
-    let wanted = base_url.trim_end_matches('/');
-    catalog().iter().find(|row| row.base_url().trim_end_matches('/') == wanted)
 }
 
 /// True if a query has something by a name that keys go by.
@@ -229,10 +224,7 @@ impl Endpoints {
 
     /// A target at a provider: a row of the catalog by name, or a base URL.
     fn target(&self, provider: &str, model: &str, api_mode: Option<Wire>) -> Result<Target, ConfigError> {
-        let row = row(provider).or_else(|| row_at(provider));
-        // A provider of which no wire is spoken is told so, not asked in words that it does not know.
-        let own = row.and_then(|row| row.spoken_wire().or_else(|| row.wires.first().copied()));
-        let wire = api_mode.or(own).unwrap_or(Wire::Chat);
+        let wire = api_mode.unwrap_or_else(|| wire_of(provider));
         let target =
             Target { provider: provider.into(), model: model.into(), wire, tool_mode: ToolMode::Native };
         self.endpoint(&target).map_err(ConfigError::Setting)?;
@@ -278,7 +270,7 @@ impl Endpoints {
                 None => Err(not_set(variable)),
             };
         }
-        let row = row(provider).or_else(|| row_at(base_url));
+        let row = row_of(provider).or_else(|| row_of(base_url));
         let keys = row.map(key_variables).unwrap_or_default();
         Ok(keys.iter().find_map(|key| self.environment.get(key)).map(Secret::new))
     }

@@ -8,9 +8,7 @@ use petasos_core::entry::CallForm;
 use petasos_core::turn::Delta;
 
 use super::chunk::CallPiece;
-
-/// What a block counts as beside its text, as core counts it.
-pub(super) const BLOCK: usize = 1 << 10;
+use crate::answer::BLOCK;
 
 /// The calls of a reply.
 #[derive(Clone, Debug, Default)]

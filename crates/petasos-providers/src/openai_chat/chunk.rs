@@ -22,7 +22,7 @@ pub(super) struct Chunk<'a> {
     #[serde(borrow, default)]
     object: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    x_groq: Option<GroqFields<'a>>,
+    x_groq: Option<&'a RawValue>,
 }
 
 /// What Groq adds to the last chunk, also where nobody asked for the usage.
@@ -34,8 +34,8 @@ struct GroqFields<'a> {
 
 #[derive(Deserialize)]
 pub(super) struct Choice<'a> {
-    #[serde(default)]
-    index: Option<u64>,
+    #[serde(borrow, default)]
+    index: Option<&'a RawValue>,
     #[serde(borrow, default)]
     delta: Option<Piece<'a>>,
     #[serde(borrow, default)]
@@ -164,7 +164,8 @@ impl<'a> Chunk<'a> {
     }
 
     pub(super) fn usage(&self) -> Option<Usage> {
-        let groq = self.x_groq.as_ref().and_then(|groq| groq.usage);
+        let groq: Option<GroqFields<'_>> = self.x_groq.and_then(|raw| serde_json::from_str(raw.get()).ok());
+        let groq = groq.and_then(|groq| groq.usage);
         let fields: UsageFields<'_> = serde_json::from_str(self.usage.or(groq)?.get()).ok()?;
         // Numbers that nobody can read are unknown, and unknown is not zero.
         let counts = [fields.prompt_tokens, fields.completion_tokens];
@@ -190,7 +191,7 @@ impl<'a> Chunk<'a> {
 impl<'a> Choice<'a> {
     /// True if it is the one that was asked for; a server that sends more is not followed.
     pub(super) fn is_first(&self) -> bool {
-        self.index.is_none_or(|index| index == 0)
+        self.index.is_none_or(|index| plain(index).parse().unwrap_or(0_u64) == 0)
     }
 
     /// Its piece: of a stream, or of a whole reply.

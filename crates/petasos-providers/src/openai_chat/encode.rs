@@ -1,53 +1,46 @@
 //! Transcript to request: each item's bytes are made once, and what is not named here is not sent (L03).
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 
-use bytes::Bytes;
-use petasos_core::entry::{Block, FinishReason, Head, ModelCall, Reply};
-use petasos_core::id::{Digest, Seq};
+use petasos_core::entry::{Block, Head, Opaque, Reply};
 use petasos_core::request::{Params, Target, ToolChoice};
 use petasos_core::text::Text;
 use petasos_core::transcript::{ClosedStep, Item};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::value::RawValue;
-use sha2::{Digest as _, Sha256};
 
-use super::said;
-use crate::catalog::output_cap;
+use super::Echo;
 use crate::provider::{Body, Encoder, Tail};
-use crate::tokens;
+use crate::quirks::{AfterResults, OutputCap, Quirks, ReasoningBack, origin};
+use crate::writing::{
+    CONTINUE, NOT_SHOWN, Parts, Rule, Rules, WireIds, arguments, calls, escaped, json, note, result, said,
+    tool_name, tool_specs, visible_text,
+};
 
-/// The longest id that a server takes (OpenAI; others take more).
-const ID_LENGTH: usize = 40;
-/// The longest name of a tool that a server takes.
-const NAME_LENGTH: usize = 64;
-/// Of arguments that are no JSON, the characters that go back to the model.
-const UNREADABLE_CAP: usize = 2_000;
+/// Stands between results and what a user says then, at servers that let only the assistant speak there.
+const RESULTS_SEEN: &str = "I have the results.";
 
 /// Writes chat-completions requests.
 #[derive(Clone, Debug)]
 pub struct ChatEncoder {
-    /// All parts, one after the other.
-    prefix: Vec<u8>,
-    parts: Vec<Digest>,
-    hash: Sha256,
-    tokens: u64,
+    parts: Parts,
+    quirks: Quirks,
+    rules: Rules,
+    origin: Text,
     has_tools: bool,
-    /// What the cap of the output is called there.
-    output_cap: &'static str,
     /// What stands at the end of the messages.
     last: Last,
-    /// Wire ids that were sent.
-    ids: BTreeSet<String>,
+    ids: WireIds,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Last {
     Nothing,
     System,
+    /// A user's message, its text still open.
+    User,
     Answer,
-    Other,
+    Results,
 }
 
 #[derive(Serialize)]
@@ -60,17 +53,6 @@ struct ParamsPart<'a> {
 #[derive(Serialize)]
 struct StreamOptions {
     include_usage: bool,
-}
-
-/// A tool as the head has it.
-#[derive(Deserialize)]
-struct Spec<'a> {
-    #[serde(borrow)]
-    name: Cow<'a, str>,
-    #[serde(borrow, default)]
-    description: Cow<'a, str>,
-    #[serde(borrow)]
-    parameters: &'a RawValue,
 }
 
 #[derive(Serialize)]
@@ -91,6 +73,8 @@ struct Function<'a> {
 struct Message<'a> {
     role: &'static str,
     content: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_content: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<Call<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -111,240 +95,190 @@ struct Called<'a> {
     arguments: Cow<'a, str>,
 }
 
-#[derive(Serialize)]
-struct Unreadable {
-    unreadable: String,
-}
-
 impl ChatEncoder {
     /// An encoder for one session's requests to this target under this head. `head.tools` is an array of
     /// objects with `name`, `description` and `parameters`; anything else counts as no tools.
-    pub fn new(target: &Target, head: &Head) -> Self {
+    pub(crate) fn new(target: &Target, head: &Head, rules: Rules) -> Self {
+        let quirks = Quirks::of(&target.provider);
         let mut encoder = Self {
-            prefix: Vec::new(),
-            parts: Vec::new(),
-            hash: Sha256::new(),
-            tokens: 0,
+            parts: Parts::default(),
+            quirks,
+            rules,
+            origin: origin(target),
             has_tools: false,
-            output_cap: output_cap(&target.provider),
             last: Last::Nothing,
-            ids: BTreeSet::new(),
+            ids: WireIds::new(quirks.ids, rules),
         };
         let stream_options = StreamOptions { include_usage: true };
         let mut params = json(&ParamsPart { model: &target.model, stream: true, stream_options });
         params.pop();
-        encoder.add_part(&params);
-        let tools = tools(head);
+        encoder.parts.add(&params);
+        let tools = encoder.tools(head);
         encoder.has_tools = !tools.is_empty();
-        encoder.add_part(&tools);
+        encoder.parts.add(&tools);
         let mut system = String::from(",\"messages\":[");
-        if !head.system.is_blank() {
+        if !head.system.is_blank() || !rules.hold(Rule::NothingEmptyIsSent) {
             system.push_str(&json(&message("system", &head.system)));
             encoder.last = Last::System;
         }
-        encoder.add_part(&system);
+        encoder.parts.add(&system);
         encoder
     }
 
-    fn add_part(&mut self, part: &str) {
-        self.prefix.extend_from_slice(part.as_bytes());
-        self.parts.push(digest(part.as_bytes()));
-        self.hash.update(part.as_bytes());
-        self.tokens = self.tokens.saturating_add(tokens::estimate(part));
+    fn tools(&self, head: &Head) -> String {
+        let specs = tool_specs(head);
+        if specs.is_empty() && self.rules.hold(Rule::NothingEmptyIsSent) {
+            return String::new();
+        }
+        let tools = specs.iter().map(|spec| Tool {
+            type_: "function",
+            function: Function {
+                name: spec.name(self.rules),
+                description: spec.description(self.rules),
+                parameters: spec.parameters,
+            },
+        });
+        format!(",\"tools\":{}", json(&tools.collect::<Vec<_>>()))
+    }
+
+    /// What must stand before the next message.
+    fn before_message(&self) -> &'static str {
+        match self.last {
+            Last::Nothing => "",
+            Last::System | Last::Answer | Last::Results => ",",
+            Last::User => "\"},",
+        }
+    }
+
+    /// Something of a user's, left open so that the next can go on in the same message.
+    fn user(&self, text: &str) -> String {
+        let text = escaped(text);
+        if self.last == Last::User && self.rules.hold(Rule::UsersAreJoined) {
+            return format!("\\n\\n{text}");
+        }
+        let before = self.before_message();
+        let gap = self.last == Last::Results && self.quirks.after_results == AfterResults::Assistant;
+        let seen = if gap { json(&self.answer(RESULTS_SEEN)) + "," } else { String::new() };
+        format!("{before}{seen}{{\"role\":\"user\",\"content\":\"{text}")
+    }
+
+    /// A message of the assistant's that no model wrote.
+    fn answer<'a>(&self, content: &'a str) -> Message<'a> {
+        let reasoning_content = match self.quirks.reasoning {
+            ReasoningBack::Nothing => None,
+            ReasoningBack::Always => Some(Cow::Borrowed("")),
+        };
+        Message { reasoning_content, ..message("assistant", content) }
     }
 
     /// A step: the assistant's message, then one `tool` message for each of its calls, in their order.
-    fn step(&mut self, step: &ClosedStep) -> Vec<String> {
-        let calls: Vec<&ModelCall> = calls(&step.reply).collect();
+    fn step(&mut self, step: &ClosedStep) -> String {
+        let rules = self.rules;
+        let mut part = String::from(self.before_message());
+        // Strict chat templates want the user to speak first, and between two answers; a transcript that was
+        // cut may not have it.
+        let between = match self.last {
+            Last::Nothing | Last::System if rules.hold(Rule::UserSpeaksFirst) => Some(NOT_SHOWN),
+            Last::Answer if rules.hold(Rule::AnswersAreApart) => Some(CONTINUE),
+            Last::Nothing | Last::System | Last::Answer | Last::User | Last::Results => None,
+        };
+        if let Some(text) = between {
+            part.push_str(&json(&message("user", text)));
+            part.push(',');
+        }
+        let made: Vec<_> = calls(&step.reply).collect();
         let ids: Vec<String> =
-            (0..).zip(&calls).map(|(place, call)| self.wire_id(call, step.reply_seq, place)).collect();
-        let text = text(&step.reply);
-        let called = calls.iter().zip(&ids).map(|(call, id)| Call {
+            (0..).zip(&made).map(|(place, call)| self.ids.take(call, step.reply_seq, place)).collect();
+        let text = visible_text(&step.reply);
+        let tool_calls = made.iter().zip(&ids).map(|(call, id)| Call {
             id,
             type_: "function",
-            function: Called { name: tool_name(&call.name), arguments: arguments(call) },
+            function: Called { name: tool_name(&call.name, rules), arguments: arguments(call, rules) },
         });
-        let content = match (text.trim().is_empty(), calls.is_empty()) {
+        let content = match (text.is_empty(), made.is_empty()) {
             (false, _) => Some(text.as_str()),
             (true, false) => None,
             // Nothing at all is no valid message, and leaving it out would join two of the user's.
-            (true, true) => Some("(no answer)"),
+            (true, true) => rules.hold(Rule::AnswersSaySomething).then_some("(no answer)"),
         };
-        let answer = Message { role: "assistant", content, tool_calls: called.collect(), tool_call_id: None };
-        let mut messages = vec![json(&answer)];
+        let reasoning_content = match self.quirks.reasoning {
+            ReasoningBack::Nothing => None,
+            ReasoningBack::Always => Some(self.own_reasoning(&step.reply).unwrap_or_default()),
+        };
+        let tool_calls = tool_calls.collect();
+        let answer =
+            Message { role: "assistant", content, reasoning_content, tool_calls, tool_call_id: None };
+        part.push_str(&json(&answer));
         for (place, id) in ids.iter().enumerate() {
-            let result = step.results.get(place).map(|result| result.text.text());
-            let content = match result {
-                Some(text) if !text.is_blank() => &**text,
-                Some(_) => "(the tool ended and gave no output)",
-                // Core never closes a step without; if it did, the request would still be valid.
-                None => "(the outcome of this call is not known)",
-            };
-            messages.push(json(&Message { tool_call_id: Some(id), ..message("tool", content) }));
+            let Some(content) = result(step, place, rules) else { continue };
+            part.push(',');
+            part.push_str(&json(&Message { tool_call_id: Some(id), ..message("tool", content) }));
         }
-        messages
+        self.last = if ids.is_empty() { Last::Answer } else { Last::Results };
+        part
     }
 
-    /// The id that a call is sent with: the wire's own if it fits everywhere and is new, else ours.
-    ///
-    /// A function of the items pushed so far, so the same for ever. An id in the shape of ours is never
-    /// kept; so ours, made of a place that no other call has, is always new.
-    fn wire_id(&mut self, call: &ModelCall, reply: Seq, place: usize) -> String {
-        let kept = call.wire_id.as_ref().filter(|id| fits(id) && !is_ours(id) && !self.ids.contains(&***id));
-        let id = kept.map_or_else(|| format!("call_{reply}_{place}"), Text::to_string);
-        self.ids.insert(id.clone());
-        id
+    /// The reasoning of a reply that came from this very target.
+    fn own_reasoning<'a>(&self, reply: &'a Reply) -> Option<Cow<'a, str>> {
+        let own = |opaque: &&Opaque| opaque.origin == self.origin || !self.rules.hold(Rule::OpaqueGoesHome);
+        let opaque = reply.blocks.iter().find_map(|block| match block {
+            Block::Opaque(opaque) => Some(opaque).filter(own),
+            Block::Text(_) | Block::Reasoning(_) | Block::Call(_) => None,
+        })?;
+        let echo: Echo<'_> = serde_json::from_str(opaque.raw.as_str()).ok()?;
+        Some(echo.reasoning_content)
     }
 }
 
 impl Encoder for ChatEncoder {
     fn push(&mut self, item: &Item) {
-        let (messages, last) = match item {
-            Item::Said(said) => (vec![json(&message("user", &said::said(said)))], Last::Other),
-            Item::Note(note) => (vec![json(&message("user", &said::note(note)))], Last::Other),
+        let part = match item {
+            Item::Said(of) => self.user(&said(of, self.rules)),
+            Item::Note(of) => self.user(&note(of)),
             Item::Step(step) => {
-                let mut messages = self.step(step);
-                let last = if messages.len() == 1 { Last::Answer } else { Last::Other };
-                // Strict chat templates want the user to speak first; a transcript that was cut may not.
-                if matches!(self.last, Last::Nothing | Last::System) {
-                    messages.insert(0, json(&message("user", said::NOT_SHOWN)));
-                }
-                (messages, last)
+                let part = self.step(step);
+                return self.parts.add(&part);
             }
         };
-        let comma = if self.last == Last::Nothing { "" } else { "," };
-        self.add_part(&format!("{comma}{}", messages.join(",")));
-        self.last = last;
+        self.parts.add(&part);
+        self.last = Last::User;
     }
 
     fn body(&self, params: &Params, tail: &Tail) -> Body {
-        let mut end = String::new();
         // Many servers want the last word to be the user's, and none takes an empty list; as a part of the
         // tail it is gone from the next request.
-        match self.last {
-            Last::Nothing => end.push_str(&json(&message("user", "Continue."))),
-            Last::System | Last::Answer => {
-                end.push(',');
-                end.push_str(&json(&message("user", "Continue.")));
+        let mut end = match self.last {
+            Last::User => String::from("\"}"),
+            Last::Results => String::new(),
+            Last::Nothing | Last::System | Last::Answer if self.rules.hold(Rule::UserSpeaksLast) => {
+                format!("{}{}", self.before_message(), json(&message("user", CONTINUE)))
             }
-            Last::Other => {}
-        }
+            Last::Nothing | Last::System | Last::Answer => String::new(),
+        };
         end.push(']');
         // Without tools the key itself is refused.
-        if self.has_tools && params.tool_choice == ToolChoice::Forbidden {
+        let may_choose = self.has_tools || !self.rules.hold(Rule::ToolChoiceNeedsTools);
+        if may_choose && params.tool_choice == ToolChoice::Forbidden {
             end.push_str(",\"tool_choice\":\"none\"");
         }
         if let Some(most) = tail.max_output {
-            end.push_str(&format!(",\"{}\":{most}", self.output_cap));
+            let name = match self.quirks.output_cap {
+                OutputCap::MaxTokens => "max_tokens",
+                OutputCap::MaxCompletionTokens => "max_completion_tokens",
+            };
+            end.push_str(&format!(",\"{name}\":{most}"));
         }
         end.push('}');
-        let mut bytes = Vec::with_capacity(self.prefix.len() + end.len());
-        bytes.extend_from_slice(&self.prefix);
-        bytes.extend_from_slice(end.as_bytes());
-        let prefix = self.hash.clone();
-        let whole = prefix.clone().chain_update(end.as_bytes());
-        Body {
-            bytes: Bytes::from(bytes),
-            parts: self.parts.clone(),
-            prefix: Digest(prefix.finalize().into()),
-            body: Digest(whole.finalize().into()),
-            tokens: self.tokens.saturating_add(tokens::estimate(&end)),
-        }
+        self.parts.body(&end)
     }
 }
 
 fn message<'a>(role: &'static str, content: &'a str) -> Message<'a> {
-    Message { role, content: Some(content), tool_calls: Vec::new(), tool_call_id: None }
-}
-
-fn tools(head: &Head) -> String {
-    let specs: Vec<Spec<'_>> = serde_json::from_str(head.tools.as_str()).unwrap_or_default();
-    if specs.is_empty() {
-        return String::new();
+    Message {
+        role,
+        content: Some(content),
+        reasoning_content: None,
+        tool_calls: Vec::new(),
+        tool_call_id: None,
     }
-    let tools = specs.iter().map(|spec| Tool {
-        type_: "function",
-        function: Function {
-            name: tool_name(&spec.name),
-            // Some servers take no tool without one.
-            description: if spec.description.trim().is_empty() { &spec.name } else { &spec.description },
-            parameters: spec.parameters,
-        },
-    });
-    format!(",\"tools\":{}", json(&tools.collect::<Vec<_>>()))
-}
-
-fn calls(reply: &Reply) -> impl Iterator<Item = &ModelCall> {
-    reply.blocks.iter().filter_map(|block| match block {
-        Block::Call(call) => Some(call),
-        Block::Text(_) | Block::Reasoning(_) | Block::Opaque(_) => None,
-    })
-}
-
-/// The text of a reply: its text blocks, each on a line of its own.
-fn text(reply: &Reply) -> String {
-    let mut text = String::new();
-    for block in &reply.blocks {
-        match block {
-            Block::Text(more) => {
-                if !text.is_empty() && !text.ends_with('\n') && !more.starts_with('\n') {
-                    text.push('\n');
-                }
-                text.push_str(more);
-            }
-            Block::Reasoning(_) | Block::Opaque(_) | Block::Call(_) => {}
-        }
-    }
-    // What a person stopped is no finished thought, and the model should not take it for one.
-    if reply.finish == FinishReason::Cut && !text.trim().is_empty() {
-        text.push_str("\n\n[stopped here]");
-    }
-    text
-}
-
-/// Arguments as the wire wants them: the text of a JSON object. What the model sent if it is one; `{}`
-/// for nothing; else an object that shows the text, so that the model sees what it did.
-fn arguments(call: &ModelCall) -> Cow<'_, str> {
-    let text = call.arguments.trim();
-    if text.is_empty() {
-        return Cow::Borrowed("{}");
-    }
-    // A raw value would let half a surrogate pair and any depth through, which strict servers refuse in
-    // this and every later request. The value is only for the check: what is sent are the model's bytes.
-    if text.starts_with('{') && serde_json::from_str::<serde_json::Value>(text).is_ok() {
-        return Cow::Borrowed(text);
-    }
-    Cow::Owned(json(&Unreadable { unreadable: text.chars().take(UNREADABLE_CAP).collect() }))
-}
-
-/// A name that every server takes. Those of our own tools fit; a model makes up others.
-fn tool_name(name: &str) -> Cow<'_, str> {
-    let fits = |char: char| char.is_ascii_alphanumeric() || matches!(char, '_' | '-');
-    if (1..=NAME_LENGTH).contains(&name.len()) && name.chars().all(fits) {
-        return Cow::Borrowed(name);
-    }
-    let made: String =
-        name.chars().take(NAME_LENGTH).map(|char| if fits(char) { char } else { '_' }).collect();
-    Cow::Owned(if made.is_empty() { String::from("unnamed") } else { made })
-}
-
-fn fits(id: &str) -> bool {
-    (1..=ID_LENGTH).contains(&id.len())
-        && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
-}
-
-/// True for `call_<digits>_<digits>`.
-fn is_ours(id: &str) -> bool {
-    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    let numbers = id.strip_prefix("call_").and_then(|rest| rest.split_once('_'));
-    numbers.is_some_and(|(reply, place)| digits(reply) && digits(place))
-}
-
-fn digest(bytes: &[u8]) -> Digest {
-    Digest(Sha256::digest(bytes).into())
-}
-
-/// Our own structs of strings always become JSON; the fallback only keeps this free of panics.
-fn json(value: &impl Serialize) -> String {
-    serde_json::to_string(value).unwrap_or_else(|_| String::from("{}"))
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use petasos_core::request::Wire;
-use petasos_providers::{Endpoint, Place, catalog};
+use petasos_providers::{Endpoint, Place, catalog, row_of};
 
 #[test]
 fn p01_every_row_has_a_name_of_its_own_a_source_and_a_place_that_can_be_asked() {
@@ -19,16 +19,15 @@ fn p01_every_row_has_a_name_of_its_own_a_source_and_a_place_that_can_be_asked() 
             }
             Place::Local { port } => assert!(row.base_url().contains(&format!("127.0.0.1:{port}/"))),
         }
-        if let Some(wire) = row.spoken_wire() {
-            Endpoint::new(row.name, &row.base_url(), wire).unwrap();
-        }
+        Endpoint::new(row.name, &row.base_url(), row.wire()).unwrap();
     }
 }
 
 #[test]
-fn p01_a_row_whose_wires_this_build_does_not_speak_says_so() {
-    let wire = |name| catalog().iter().find(|row| row.name == name).unwrap().spoken_wire();
-    assert_eq!(wire("anthropic"), None);
-    assert_eq!(wire("openai"), Some(Wire::Chat));
-    assert_eq!(wire("ollama"), Some(Wire::Chat));
+fn p01_the_first_wire_of_a_row_is_the_one_it_is_asked_on() {
+    let wire = |name| row_of(name).unwrap().wire();
+    assert_eq!(wire("anthropic"), Wire::Messages);
+    assert_eq!(wire("openai"), Wire::Responses);
+    assert_eq!(wire("https://api.openai.com/v1/"), Wire::Responses);
+    assert_eq!(wire("ollama"), Wire::Chat);
 }

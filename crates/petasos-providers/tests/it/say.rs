@@ -15,11 +15,11 @@ use petasos_core::tool::Outcome;
 use petasos_core::transcript::{ClosedStep, Item};
 use petasos_core::turn::{Delta, Failure, ReplyEnd};
 use petasos_core::usage::Usage;
-use petasos_providers::{Body, ChatDecoder, ChatEncoder, Encoder, ReplyEvent, Tail};
+use petasos_providers::{AnswerDecoder, Body, ReplyEvent, Tail, encoder};
 
 /// All that a decoder made of the bytes, fed in these pieces.
 pub fn decode(pieces: &[&[u8]]) -> (Vec<Delta>, Result<ReplyEnd, Failure>) {
-    let mut decoder = ChatDecoder::new("models.example");
+    let mut decoder = AnswerDecoder::new(&target(), "models.example");
     for piece in pieces {
         decoder.feed(piece);
     }
@@ -183,7 +183,7 @@ pub fn step_of(seq: u64, reply: Reply, results: &[&str]) -> Item {
 
 /// The body of a request with these items, tools allowed.
 pub fn body(head: &Head, items: &[Item]) -> Body {
-    let mut encoder = ChatEncoder::new(&target(), head);
+    let mut encoder = encoder(&target(), head);
     items.iter().for_each(|item| encoder.push(item));
     encoder.body(&Params { tool_choice: ToolChoice::Auto }, &Tail::default())
 }

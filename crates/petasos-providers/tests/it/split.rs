@@ -74,7 +74,7 @@ fn p03_an_event_or_a_line_without_end_is_an_error() {
 
 #[test]
 fn p03_a_reply_without_end_is_an_error() {
-    let mut decoder = petasos_providers::ChatDecoder::new("models.example");
+    let mut decoder = petasos_providers::AnswerDecoder::new(&crate::say::target(), "models.example");
     let text = "x".repeat(1 << 16);
     let chunk = format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n");
     let mut fed = 0;

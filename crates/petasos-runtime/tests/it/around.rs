@@ -20,7 +20,7 @@ use petasos_core::text::{Json, Text};
 use petasos_core::time::{Permille, Span};
 use petasos_core::tool::{Outcome, ToolOutput};
 use petasos_core::turn::{Delta, Failure};
-use petasos_providers::{ChatEncoder, Encoder, Provider, ReplyEvent, ReplyStream};
+use petasos_providers::{Encoder, Provider, ReplyEvent, ReplyStream};
 use petasos_runtime::{Agent, Event, Parts, Providers, SessionHandle, Sizes, SystemClock};
 use petasos_store::{
     Disk, DiskFile, DiskLock, Durability, FolderStore, Holder, LockError, Opening, OsDisk, Store,
@@ -71,7 +71,7 @@ impl Scripted {
 
 impl Provider for Scripted {
     fn encoder(&self, target: &Target, head: &Head) -> Box<dyn Encoder> {
-        Box::new(ChatEncoder::new(target, head))
+        petasos_providers::encoder(target, head)
     }
 
     fn call(&self, _target: &Target, body: Bytes) -> ReplyStream {

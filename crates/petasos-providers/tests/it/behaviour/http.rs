@@ -294,9 +294,9 @@ async fn failures(sent: &[u8], key: &str) -> String {
 
 #[test]
 fn p01_a_base_url_that_cannot_be_used_says_why_and_shows_no_key() {
-    let why = |url: &str| match Endpoint::new("example", url, Wire::Chat).unwrap_err() {
-        ProviderError::BadUrl { url, why } => format!("{url}: {why}"),
-        other @ ProviderError::WireNotSpoken { .. } => panic!("{other}"),
+    let why = |url: &str| {
+        let ProviderError::BadUrl { url, why } = Endpoint::new("example", url, Wire::Chat).unwrap_err();
+        format!("{url}: {why}")
     };
     assert!(why("models.example/v1").contains("relative URL"), "{}", why("models.example/v1"));
     assert!(why("ftp://models.example/v1").contains("neither http nor https"));
@@ -308,6 +308,28 @@ fn p01_a_base_url_that_cannot_be_used_says_why_and_shows_no_key() {
     assert!(!query.contains("secret"), "{query}");
     let endpoint = Endpoint::new("example", "https://models.example/v1?key=sk-secret", Wire::Chat).unwrap();
     assert!(!format!("{endpoint:?}").contains("secret"), "{endpoint:?}");
-    let wire = Endpoint::new("example", "https://models.example/v1", Wire::Responses).unwrap_err();
-    assert_eq!(wire.to_string(), "this build does not speak the responses wire; it speaks chat");
+}
+
+#[tokio::test]
+async fn p01_each_wire_has_its_path_and_its_headers_also_behind_a_whole_address() {
+    for (wire, path, key) in [
+        (Wire::Chat, "/chat/completions", "authorization: Bearer sk-1"),
+        (Wire::Responses, "/responses", "authorization: Bearer sk-1"),
+        (Wire::Messages, "/messages", "x-api-key: sk-1"),
+    ] {
+        for behind in ["", "/", path] {
+            let (listener, url) = listen().await;
+            let endpoint = Endpoint::new("example", &format!("{url}{behind}"), wire).unwrap();
+            let provider = HttpProvider::new(endpoint.with_key(Secret::new("sk-1")));
+            let server = tokio::spawn(answer(listener, ok(b"")));
+            let asked = petasos_core::request::Target { wire, ..target() };
+            collect(provider.call(&asked, "{}".into())).await.1.unwrap_err();
+            let sent = server.await.unwrap();
+            assert!(sent.starts_with(&format!("POST /v1{path} HTTP/1.1\r\n")), "{sent}");
+            assert!(sent.lines().any(|line| line == key), "{sent}");
+            let keys = sent.lines().filter(|line| line.contains("sk-1")).count();
+            let version = sent.lines().any(|line| line == "anthropic-version: 2023-06-01");
+            assert_eq!((keys, version), (1, wire == Wire::Messages), "{sent}");
+        }
+    }
 }

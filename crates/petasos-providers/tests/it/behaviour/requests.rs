@@ -12,7 +12,7 @@ use petasos_core::request::{Params, ToolChoice};
 use petasos_core::text::Json;
 use petasos_core::time::Span;
 use petasos_core::transcript::Item;
-use petasos_providers::{ChatEncoder, Encoder, Tail, estimate};
+use petasos_providers::{Tail, encoder, estimate};
 use sha2::{Digest as _, Sha256};
 
 use crate::say::{body, call, head, messages, said, said_by, step, step_of, target};
@@ -41,7 +41,7 @@ fn p01_a_body_is_its_parts_in_order_and_then_the_tail() {
         step(9, vec![Block::Text("Two files.".into())], &[]),
         said("Thanks."),
     ];
-    let mut encoder = ChatEncoder::new(&target(), &head("Be brief.", TOOLS));
+    let mut encoder = encoder(&target(), &head("Be brief.", TOOLS));
     items.iter().for_each(|item| encoder.push(item));
     let params = Params { tool_choice: ToolChoice::Forbidden };
     let body = encoder.body(&params, &Tail { max_output: Some(100) });
@@ -59,7 +59,7 @@ fn p01_a_body_is_its_parts_in_order_and_then_the_tail() {
 
 #[test]
 fn p01_without_tools_and_system_text_nothing_names_them() {
-    let mut encoder = ChatEncoder::new(&target(), &head(" ", "[]"));
+    let mut encoder = encoder(&target(), &head(" ", "[]"));
     encoder.push(&said("hi"));
     let params = Params { tool_choice: ToolChoice::Forbidden };
     let body = encoder.body(&params, &Tail::default());
@@ -68,7 +68,7 @@ fn p01_without_tools_and_system_text_nothing_names_them() {
 
 #[test]
 fn p10_the_parts_of_a_request_start_with_those_of_the_one_before() {
-    let mut encoder = ChatEncoder::new(&target(), &head("Be brief.", TOOLS));
+    let mut encoder = encoder(&target(), &head("Be brief.", TOOLS));
     let mut before: Option<petasos_providers::Body> = None;
     for seq in 1..20 {
         encoder.push(&said("again"));
@@ -164,15 +164,7 @@ fn p02_who_speaks_and_when_is_said_in_words() {
             message["content"].as_str().unwrap().replace('\n', "|")
         })
         .collect();
-    expect![[r#"
-        a
-        [said while you were working] b
-        [from a scheduled job] c
-        [from the agent that you work for] d
-        [said while you were working, by another program] e
-        [from the program, not the user] f
-        Look:||[a file of type image/png, 12 bytes, kept as blob:abababab]||It is raining.
-        (an empty message)"#]]
+    expect!["a||[said while you were working] b||[from a scheduled job] c||[from the agent that you work for] d||[said while you were working, by another program] e||[from the program, not the user] f||Look:||[a file of type image/png, 12 bytes, kept as blob:abababab]||It is raining.||(an empty message)"]
     .assert_eq(&lines.join("\n"));
 }
 
@@ -235,7 +227,7 @@ fn p02_the_cap_of_the_output_has_the_name_that_its_provider_takes() {
         ("http://127.0.0.1:8080/v1", "max_tokens"),
     ] {
         let target = petasos_core::request::Target { provider: provider.into(), ..target() };
-        let mut encoder = ChatEncoder::new(&target, &head("", "[]"));
+        let mut encoder = encoder(&target, &head("", "[]"));
         encoder.push(&said("hi"));
         let body = encoder.body(&auto(), &Tail { max_output: Some(7) });
         let text = String::from_utf8(body.bytes.to_vec()).unwrap();

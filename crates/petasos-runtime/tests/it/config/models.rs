@@ -64,19 +64,44 @@ async fn the_choice_is_a_table() {
     }
 }
 
-/// An explicit protocol is taken at its word, also where this build cannot speak it.
+/// Explicit `api_mode`, else the provider's profile, else what the base URL tells, else chat completions.
 #[tokio::test]
-async fn a_protocol_that_is_not_spoken_is_told_and_not_replaced() {
-    let explicit = Flags { api_mode: Some(Wire::Responses), ..flags("http://host.example/v1", "m") };
-    let told = chosen(Layers::new().flags(explicit)).await;
-    assert_eq!(told, "this build does not speak the responses wire; it speaks chat");
-    // A provider that speaks nothing else, by its name and by its address.
-    for layers in [
-        Layers::new().home("model: {provider: anthropic, name: m}\n"),
-        Layers::new().flags(flags("https://api.anthropic.com/v1/", "m")),
+async fn p01_the_wire_is_chosen_by_api_mode_then_profile_then_base_url_then_chat() {
+    let home = |model: &str| Layers::new().home(&format!("model: {{name: m, {model}}}\n"));
+    for (model, wanted) in [
+        // Explicit.
+        ("provider: openai, api_mode: chat", "Chat"),
+        ("provider: anthropic, api_mode: responses", "Responses"),
+        ("base_url: \"https://api.anthropic.com/v1\", api_mode: chat", "Chat"),
+        ("base_url: \"http://host.example/anthropic\", api_mode: responses", "Responses"),
+        ("base_url: \"http://host.example/v1\", api_mode: messages", "Messages"),
+        // The profile: a row by its name, or by its own base URL.
+        ("provider: openai", "Responses"),
+        ("provider: anthropic", "Messages"),
+        ("provider: mistral", "Chat"),
+        ("provider: ollama", "Chat"),
+        ("base_url: \"https://api.openai.com/v1/\"", "Responses"),
+        ("base_url: \"http://127.0.0.1:8080/v1\"", "Chat"),
+        // The base URL.
+        ("base_url: \"https://api.anthropic.com/other/v1\"", "Messages"),
+        ("base_url: \"https://API.openai.com:443/v2\"", "Responses"),
+        ("base_url: \"https://api.deepseek.com/anthropic\"", "Messages"),
+        ("base_url: \"https://host.example/api/anthropic/v1/\"", "Messages"),
+        ("base_url: \"https://host.example/v1/messages\"", "Messages"),
+        ("base_url: \"https://host.example/v1/responses\"", "Responses"),
+        ("base_url: \"https://host.example/v1/chat/completions\"", "Chat"),
+        // Nothing tells: names that only look alike are no sign.
+        ("base_url: \"https://host.example/v1\"", "Chat"),
+        ("base_url: \"https://api.anthropic.com.example/v1\"", "Chat"),
+        ("base_url: \"https://host.example/anthropic-proxy/v1\"", "Chat"),
+        ("base_url: \"https://host.example/v1?to=anthropic\"", "Chat"),
     ] {
-        assert_eq!(chosen(layers).await, "this build does not speak the messages wire; it speaks chat");
+        let told = chosen(home(model)).await;
+        assert!(told.ends_with(&format!(" by {wanted}")), "{model}: {told}");
     }
+    let flag = Flags { api_mode: Some(Wire::Responses), ..flags("http://host.example/v1", "m") };
+    let told = chosen(home("provider: anthropic").flags(flag)).await;
+    assert_eq!(told, "m at http://host.example/v1 by Responses");
 }
 
 #[tokio::test]

@@ -4,15 +4,21 @@
 use petasos_core::entry::{Content, Note, Said, Speaker, When};
 use petasos_core::text::Text;
 
+use crate::writing::{Rule, Rules};
+
 /// Stands before an answer that nothing stands before.
 pub(crate) const NOT_SHOWN: &str = "[from the program, not the user] What was said before this is not shown.";
 
+/// Stands behind an answer that nothing of the user's stands behind: many servers want the last word to be the
+/// user's, and strict ones no two answers in a row.
+pub(crate) const CONTINUE: &str = "Continue.";
+
 /// What somebody said.
-pub(crate) fn said(said: &Said) -> String {
+pub(crate) fn said(said: &Said, rules: Rules) -> String {
     let mut paragraphs: Vec<String> = said.content.iter().map(content).collect();
     paragraphs.extend(said.notes.iter().map(Text::to_string));
     paragraphs.retain(|paragraph| !paragraph.trim().is_empty());
-    if paragraphs.is_empty() {
+    if paragraphs.is_empty() && rules.hold(Rule::UsersSaySomething) {
         paragraphs.push(String::from("(an empty message)"));
     }
     let text = paragraphs.join("\n\n");

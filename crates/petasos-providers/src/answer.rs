@@ -1,0 +1,397 @@
+//! Bytes of an answer to events, on any wire. What a server sends is read as it is: a stream in any of the
+//! shapes met in the wild, a whole reply where a stream was asked for, an error in a good answer. What cannot
+//! be read is a failure that says what came, never a silent skip.
+//!
+//! What is the same on all wires is here; what a wire's events mean is in its folder, behind [`WireDecoder`].
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use petasos_core::entry::{FinishReason, Timing};
+use petasos_core::request::{Target, Wire};
+use petasos_core::stop::FailureKind;
+use petasos_core::text::Text;
+use petasos_core::turn::{Delta, Failure, REPLY_CAP, ReplyEnd};
+use petasos_core::usage::Usage;
+
+use crate::anthropic::MessagesDecoder;
+use crate::classify::{Reported, classify_reported, is_html, printable, sample};
+use crate::openai_chat::ChatDecoder;
+use crate::openai_responses::ResponsesDecoder;
+use crate::provider::ReplyEvent;
+use crate::quirks::{Quirks, origin};
+use crate::secret::Secret;
+use crate::sse::{EVENT_CAP, SseEvent, SseReader};
+
+/// Bytes of a stream for each byte of a reply: chunks are far larger than what they carry, and an
+/// endless row of empty ones ends here.
+const STREAM_CAP: usize = 64 * REPLY_CAP;
+/// What may stand before the first byte that tells what the answer is.
+const START_CAP: usize = 1 << 10;
+/// Of what cannot be read, the characters that a message shows.
+const RAW_CAP: usize = 300;
+
+/// What a block counts as beside its text, as core counts it.
+pub(crate) const BLOCK: usize = 1 << 10;
+
+/// Reads one answer of a server.
+#[derive(Debug)]
+pub struct AnswerDecoder {
+    form: Form,
+    wire: Box<dyn WireDecoder>,
+    answer: Answer,
+}
+
+/// What some bytes of an answer were good for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fed {
+    /// More of the reply came.
+    Progress,
+    /// Only what keeps a connection open: comments, pings, blanks.
+    Nothing,
+}
+
+/// How an answer ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The reply is there, with its end; the finish reason tells whether the model was done.
+    Whole,
+    /// The server told an error.
+    Told,
+    /// It broke off before its end.
+    Cut,
+    /// What came is no reply, or none that can be taken in.
+    Unreadable,
+}
+
+/// What one wire makes of an answer.
+pub(crate) trait WireDecoder: fmt::Debug + Send {
+    /// Takes in an event of a stream that is neither blank, nor `[DONE]`, nor named `error`.
+    fn event(&mut self, event: &SseEvent, answer: &mut Answer) -> Fed;
+
+    /// True if the data of the last event, behind which no blank line came, can be read as it is.
+    fn is_whole(&self, data: &str) -> bool;
+
+    /// Takes in a reply that is one JSON object. False if it is no reply of this wire: then nothing was taken.
+    fn whole(&mut self, body: &str, answer: &mut Answer) -> bool;
+
+    /// Nothing more comes. After this the answer has ended.
+    fn end(&mut self, ending: Ending, answer: &mut Answer);
+
+    /// True once a finish reason came: what may follow is the usage.
+    fn has_finish(&self) -> bool;
+
+    /// What such a server is called in errors.
+    fn server(&self) -> &'static str;
+}
+
+/// Why nothing more comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// The server said that this is the end, by `[DONE]` or a whole body.
+    Marked,
+    /// The connection closed.
+    Closed,
+}
+
+/// What came of an answer so far: where the decoder of a wire puts what it finds.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    host: Text,
+    key: Option<Secret>,
+    bytes: usize,
+    /// The usage as told last.
+    pub(crate) usage: Option<Usage>,
+    /// The model as the server named it.
+    pub(crate) model: Option<Text>,
+    events: VecDeque<ReplyEvent>,
+    ended: Option<Ended>,
+}
+
+/// What an answer is: its first byte tells, for servers put any content type on any body.
+#[derive(Clone, Debug)]
+enum Form {
+    Unknown(Vec<u8>),
+    Stream(SseReader),
+    Whole(Vec<u8>),
+}
+
+impl AnswerDecoder {
+    /// A decoder for one answer of this target. The host is named in failures; what only its origin understands
+    /// gets the name of the target's [`origin`].
+    pub fn new(target: &Target, host: &str) -> Self {
+        let quirks = Quirks::of(&target.provider);
+        let wire: Box<dyn WireDecoder> = match target.wire {
+            Wire::Chat => Box::new(ChatDecoder::new(origin(target), quirks.reasoning)),
+            Wire::Responses => Box::new(ResponsesDecoder::new(origin(target))),
+            Wire::Messages => Box::new(MessagesDecoder::new(origin(target))),
+        };
+        let answer = Answer {
+            host: host.into(),
+            key: None,
+            bytes: 0,
+            usage: None,
+            model: None,
+            events: VecDeque::new(),
+            ended: None,
+        };
+        Self { form: Form::Unknown(Vec::new()), wire, answer }
+    }
+
+    /// One whose failures never show this key.
+    #[must_use]
+    pub fn hiding(mut self, key: Secret) -> Self {
+        self.answer.key = Some(key);
+        self
+    }
+
+    /// Takes the next bytes in. What follows from them is in [`AnswerDecoder::next_event`].
+    pub fn feed(&mut self, bytes: &[u8]) -> Fed {
+        let answer = &mut self.answer;
+        if answer.has_ended() || bytes.is_empty() {
+            return Fed::Nothing;
+        }
+        answer.bytes = answer.bytes.saturating_add(bytes.len());
+        if answer.bytes > STREAM_CAP {
+            answer.fail_bad(&format!("{} sent a stream without end", answer.host));
+            return Fed::Progress;
+        }
+        match &mut self.form {
+            Form::Unknown(start) => {
+                start.extend_from_slice(bytes);
+                self.settle_form()
+            }
+            Form::Stream(_) => self.feed_stream(bytes),
+            Form::Whole(body) => {
+                body.extend_from_slice(bytes);
+                if body.len() > EVENT_CAP {
+                    answer.fail_bad(&format!("{} sent a body over {EVENT_CAP} bytes", answer.host));
+                }
+                Fed::Progress
+            }
+        }
+    }
+
+    /// No more bytes come. After this an end is among the events.
+    pub fn finish(&mut self) {
+        if self.answer.has_ended() {
+            return;
+        }
+        match std::mem::replace(&mut self.form, Form::Unknown(Vec::new())) {
+            Form::Unknown(_) => self.wire.end(Ending::Closed, &mut self.answer),
+            Form::Stream(mut reader) => {
+                if let Some(event) = reader.finish() {
+                    self.last_event(&event);
+                }
+                if !self.answer.has_ended() {
+                    self.wire.end(Ending::Closed, &mut self.answer);
+                }
+            }
+            Form::Whole(body) => self.whole(&String::from_utf8_lossy(&body)),
+        }
+    }
+
+    /// The connection gave out: an end if a finish reason came, else this failure.
+    pub fn break_off(&mut self, kind: FailureKind, message: &str) {
+        if self.answer.has_ended() {
+            return;
+        }
+        if self.has_finish() {
+            self.wire.end(Ending::Closed, &mut self.answer);
+        } else {
+            self.answer.fail(Ended::Cut, kind, message);
+        }
+    }
+
+    /// The next event, in order; the last is `Done` or `Failed`. The timing of `Done` is zero: whoever has a
+    /// clock fills it in.
+    pub fn next_event(&mut self) -> Option<ReplyEvent> {
+        self.answer.events.pop_front()
+    }
+
+    /// True once a finish reason came: what may follow is the usage.
+    pub fn has_finish(&self) -> bool {
+        self.wire.has_finish()
+    }
+
+    /// How it ended; nothing before its end.
+    pub fn ended(&self) -> Option<Ended> {
+        self.answer.ended
+    }
+
+    fn settle_form(&mut self) -> Fed {
+        let Form::Unknown(start) = &mut self.form else { return Fed::Nothing };
+        let is_blank = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, 0xef | 0xbb | 0xbf);
+        let first = start.iter().copied().find(|byte| !is_blank(byte));
+        if first.is_none() && start.len() < START_CAP {
+            return Fed::Nothing;
+        }
+        let start = std::mem::take(start);
+        if matches!(first, Some(b'{' | b'[' | b'<')) {
+            self.form = Form::Whole(start);
+            return Fed::Progress;
+        }
+        self.form = Form::Stream(SseReader::default());
+        self.feed_stream(&start)
+    }
+
+    fn feed_stream(&mut self, bytes: &[u8]) -> Fed {
+        let Form::Stream(reader) = &mut self.form else { return Fed::Nothing };
+        let before = reader.waiting();
+        let mut events = Vec::new();
+        let fed = reader.feed(bytes, &mut events);
+        // A large event that comes slowly is progress too.
+        let mut progress = if reader.waiting() > before { Fed::Progress } else { Fed::Nothing };
+        for event in &events {
+            if self.answer.has_ended() {
+                break;
+            }
+            if self.event(event) == Fed::Progress {
+                progress = Fed::Progress;
+            }
+        }
+        if let Err(error) = fed {
+            self.answer.fail_bad(&format!("{}: {error}", self.answer.host));
+        }
+        progress
+    }
+
+    fn event(&mut self, event: &SseEvent) -> Fed {
+        let data = event.data.trim();
+        // `data: : keepalive` is a comment that a proxy put into an event.
+        if data.is_empty() || data.starts_with(':') {
+            return Fed::Nothing;
+        }
+        if data == "[DONE]" {
+            self.wire.end(Ending::Marked, &mut self.answer);
+            return Fed::Progress;
+        }
+        if event.name == "error" {
+            let reported = Reported::read(data);
+            let reported =
+                reported.unwrap_or_else(|| Reported { message: data.to_owned(), ..Reported::default() });
+            self.answer.fail_reported(&reported);
+            return Fed::Progress;
+        }
+        self.wire.event(event, &mut self.answer)
+    }
+
+    /// What stood at the end without a blank line after it: whole, or cut.
+    fn last_event(&mut self, event: &SseEvent) {
+        let data = event.data.trim();
+        if data == "[DONE]" || event.name == "error" || self.wire.is_whole(data) {
+            self.event(event);
+        }
+    }
+
+    /// An answer that is no stream: a whole reply, an error, a page.
+    fn whole(&mut self, body: &str) {
+        let text = body.trim_start_matches('\u{feff}').trim();
+        let answer = &mut self.answer;
+        if self.wire.whole(text, answer) {
+            if !answer.has_ended() {
+                self.wire.end(Ending::Marked, answer);
+            }
+        } else if let Some(reported) = Reported::read(text) {
+            answer.fail_reported(&reported);
+        } else {
+            let next = if is_html(text) {
+                String::from("is the base URL right? it usually ends in /v1")
+            } else {
+                format!("is this a {} server?", self.wire.server())
+            };
+            let met = sample(&answer.without_key(text), "");
+            let message = format!("{} sent {met}, not a reply; {next}", answer.host);
+            // The same address would send the same again.
+            answer.fail(Ended::Unreadable, FailureKind::BadRequest, &message);
+        }
+    }
+}
+
+impl Answer {
+    pub(crate) fn host(&self) -> &Text {
+        &self.host
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended.is_some()
+    }
+
+    /// Hands deltas on; `size` is that of the whole reply so far, in bytes and [`BLOCK`]s.
+    pub(crate) fn emit(&mut self, deltas: Vec<Delta>, size: usize) {
+        if size > REPLY_CAP {
+            self.fail_bad(&format!("the reply of {} is over {REPLY_CAP} bytes", self.host));
+            return;
+        }
+        if !self.has_ended() {
+            self.events.extend(deltas.into_iter().map(ReplyEvent::Delta));
+        }
+    }
+
+    /// The reply is whole.
+    pub(crate) fn done(&mut self, finish: FinishReason) {
+        if self.has_ended() {
+            return;
+        }
+        self.ended = Some(Ended::Whole);
+        self.events.push_back(ReplyEvent::Done(ReplyEnd {
+            finish,
+            usage: self.usage,
+            micro_usd: None,
+            timing: Timing::default(),
+            model: self.model.take(),
+        }));
+    }
+
+    /// The stream ended before the reply did.
+    pub(crate) fn fail_cut(&mut self) {
+        let met = if self.bytes == 0 { "an empty answer" } else { "a stream that broke off before its end" };
+        self.fail(Ended::Cut, FailureKind::BadStream, &format!("{} sent {met}", self.host));
+    }
+
+    /// An event cannot be read.
+    pub(crate) fn fail_unreadable(&mut self, raw: &str, error: &serde_json::Error) {
+        // Taken out before it is cut: half a key would not be found.
+        let shown: String = self.without_key(raw).chars().take(RAW_CAP).collect();
+        let shown = printable(&shown);
+        self.fail_bad(&format!("{} sent a chunk that cannot be read ({error}): {shown}", self.host));
+    }
+
+    /// What came cannot be taken in.
+    pub(crate) fn fail_bad(&mut self, message: &str) {
+        self.fail(Ended::Unreadable, FailureKind::BadStream, message);
+    }
+
+    /// The server told an error.
+    pub(crate) fn fail_reported(&mut self, reported: &Reported) {
+        let reported = reported.clone().without_key(self.key.as_ref());
+        let failure = classify_reported(&self.host, &reported);
+        self.fail_with(Ended::Told, Failure { usage: self.usage, ..failure });
+    }
+
+    fn fail(&mut self, ended: Ended, kind: FailureKind, message: &str) {
+        let message = message.into();
+        let usage = self.usage;
+        self.fail_with(
+            ended,
+            Failure { kind, status: None, message, retry_after: None, usage, micro_usd: None },
+        );
+    }
+
+    fn fail_with(&mut self, ended: Ended, failure: Failure) {
+        if self.has_ended() {
+            return;
+        }
+        self.ended = Some(ended);
+        self.events.push_back(ReplyEvent::Failed(failure));
+    }
+
+    fn without_key(&self, text: &str) -> String {
+        self.key.as_ref().map_or_else(|| text.to_owned(), |key| key.hidden_in(text))
+    }
+}
+
+/// A finish reason that no table knows, as it came.
+pub(crate) fn other_finish(reason: &str) -> FinishReason {
+    FinishReason::Other(reason.chars().take(RAW_CAP).collect::<String>().into())
+}

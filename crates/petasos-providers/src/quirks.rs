@@ -1,0 +1,98 @@
+//! What differs at a provider from the usual ways of its wire, as data: a row of the catalog says it, and the
+//! encoders and decoders ask. What nobody has written down stays as usual.
+
+use petasos_core::request::{Target, Wire};
+use petasos_core::text::Text;
+
+use crate::catalog::row_of;
+
+/// What differs at a provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quirks {
+    /// What the cap of a reply's tokens is called in its chat requests.
+    pub output_cap: OutputCap,
+    /// What of its own reasoning it wants back in chat requests.
+    pub reasoning: ReasoningBack,
+    /// Which ids of calls it takes.
+    pub ids: Ids,
+    /// What may stand behind results in chat requests.
+    pub after_results: AfterResults,
+    /// How the names of those models begin that give their reasoning in a sealed form if they are asked for it
+    /// (Responses); others refuse a request that asks.
+    pub sealed_reasoning: &'static [&'static str],
+    /// Which header carries its key on the Messages wire.
+    pub key: KeyHeader,
+}
+
+/// What the cap of a reply's tokens is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputCap {
+    /// `max_tokens`: nearly everywhere.
+    MaxTokens,
+    /// `max_completion_tokens`: OpenAI, whose newer models refuse the other.
+    MaxCompletionTokens,
+}
+
+/// What of its own reasoning a server wants back as `reasoning_content`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReasoningBack {
+    /// Nothing: the field is not sent.
+    Nothing,
+    /// Every message of the assistant's has the field; it is empty where the reasoning is another's, or none.
+    Always,
+}
+
+/// Which ids of calls a server takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ids {
+    /// 1 to 40 of `[A-Za-z0-9_-]`: what all take.
+    Any,
+    /// Exactly 9 of `[A-Za-z0-9]`.
+    Nine,
+}
+
+/// What may stand behind results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AfterResults {
+    /// Anything.
+    Anything,
+    /// Only the assistant.
+    Assistant,
+}
+
+/// Which header carries a key on the Messages wire. On the others it is always `Authorization: Bearer`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyHeader {
+    /// `x-api-key`.
+    XApiKey,
+    /// `Authorization: Bearer`.
+    Bearer,
+}
+
+impl Quirks {
+    /// The usual ways.
+    pub const USUAL: Self = Self {
+        output_cap: OutputCap::MaxTokens,
+        reasoning: ReasoningBack::Nothing,
+        ids: Ids::Any,
+        after_results: AfterResults::Anything,
+        sealed_reasoning: &[],
+        key: KeyHeader::XApiKey,
+    };
+
+    /// Those of a provider: a row by its name, or by its base URL.
+    pub fn of(provider: &str) -> Self {
+        row_of(provider).map_or(Self::USUAL, |row| row.quirks)
+    }
+}
+
+/// Where a reply came from, as it is written on what only its origin understands: provider, wire and model. A
+/// sealed reasoning may not be read by another model of the same provider.
+pub fn origin(target: &Target) -> Text {
+    let wire = match target.wire {
+        Wire::Chat => "chat",
+        Wire::Responses => "responses",
+        Wire::Messages => "messages",
+    };
+    format!("{} {wire} {}", target.provider, target.model).into()
+}

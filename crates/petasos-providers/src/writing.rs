@@ -1,0 +1,17 @@
+//! What all wires need to write a request: parts that are made once, ids that every server takes, and what is
+//! said of an item where a wire has no field for it.
+
+mod ids;
+mod parts;
+mod reply;
+mod rules;
+mod said;
+
+pub(crate) use ids::WireIds;
+pub(crate) use parts::{Marks, Parts, escaped, json};
+pub(crate) use reply::{
+    ToolSpec, arguments, calls, result, text_blocks, tool_name, tool_specs, visible_text,
+};
+pub use rules::Rule;
+pub(crate) use rules::Rules;
+pub(crate) use said::{CONTINUE, NOT_SHOWN, note, said};

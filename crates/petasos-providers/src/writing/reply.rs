@@ -1,0 +1,126 @@
+//! What of a reply, its calls and their results is sent, whatever the wire.
+
+use std::borrow::Cow;
+
+use petasos_core::entry::{Block, FinishReason, Head, ModelCall, Reply};
+use petasos_core::transcript::ClosedStep;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::writing::{Rule, Rules, json};
+
+/// The longest name of a tool that every server takes.
+const NAME_LENGTH: usize = 64;
+/// Of arguments that are no JSON, the characters that go back to the model.
+const UNREADABLE_CAP: usize = 2_000;
+
+/// A tool as the head has it.
+#[derive(Deserialize)]
+pub(crate) struct ToolSpec<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(borrow, default)]
+    description: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(crate) parameters: &'a RawValue,
+}
+
+#[derive(Serialize)]
+struct Unreadable {
+    unreadable: String,
+}
+
+impl ToolSpec<'_> {
+    /// Its name, as every server takes it.
+    pub(crate) fn name(&self, rules: Rules) -> Cow<'_, str> {
+        tool_name(&self.name, rules)
+    }
+
+    /// What it is for; its name where nothing is said, for some servers take no tool without.
+    pub(crate) fn description(&self, rules: Rules) -> &str {
+        let is_missing = self.description.trim().is_empty() && rules.hold(Rule::ToolsAreDescribed);
+        if is_missing { &self.name } else { &self.description }
+    }
+}
+
+/// The tools of a head: an array of objects with `name`, `description` and `parameters`; anything else counts as
+/// no tools.
+pub(crate) fn tool_specs(head: &Head) -> Vec<ToolSpec<'_>> {
+    serde_json::from_str(head.tools.as_str()).unwrap_or_default()
+}
+
+/// The calls of a reply, in order.
+pub(crate) fn calls(reply: &Reply) -> impl Iterator<Item = &ModelCall> {
+    reply.blocks.iter().filter_map(|block| match block {
+        Block::Call(call) => Some(call),
+        Block::Text(_) | Block::Reasoning(_) | Block::Opaque(_) => None,
+    })
+}
+
+/// The text blocks of a reply that say something, in order. What a person stopped is no finished thought, and
+/// the model should not take it for one: the last says so.
+pub(crate) fn text_blocks(reply: &Reply) -> Vec<Cow<'_, str>> {
+    let mut texts: Vec<Cow<'_, str>> = Vec::new();
+    for block in &reply.blocks {
+        match block {
+            Block::Text(text) if !text.is_blank() => texts.push(Cow::Borrowed(text)),
+            Block::Text(_) | Block::Reasoning(_) | Block::Opaque(_) | Block::Call(_) => {}
+        }
+    }
+    if let Some(last) = texts.last_mut().filter(|_| reply.finish == FinishReason::Cut) {
+        last.to_mut().push_str("\n\n[stopped here]");
+    }
+    texts
+}
+
+/// The text of a reply as one: its text blocks, each on a line of its own.
+pub(crate) fn visible_text(reply: &Reply) -> String {
+    let mut whole = String::new();
+    for text in text_blocks(reply) {
+        if !whole.is_empty() && !whole.ends_with('\n') && !text.starts_with('\n') {
+            whole.push('\n');
+        }
+        whole.push_str(&text);
+    }
+    whole
+}
+
+/// The result of the call in this place, as text that says something.
+pub(crate) fn result(step: &ClosedStep, place: usize, rules: Rules) -> Option<&str> {
+    match step.results.get(place).map(|result| result.text.text()) {
+        Some(text) if !text.is_blank() || !rules.hold(Rule::ResultsSaySomething) => Some(text),
+        Some(_) => Some("(the tool ended and gave no output)"),
+        // Core never closes a step without; if it did, the request would still be valid.
+        None => rules.hold(Rule::CallsHaveResults).then_some("(the outcome of this call is not known)"),
+    }
+}
+
+/// Arguments as the wire wants them: the text of a JSON object. What the model sent if it is one; `{}`
+/// for nothing; else an object that shows the text, so that the model sees what it did.
+pub(crate) fn arguments(call: &ModelCall, rules: Rules) -> Cow<'_, str> {
+    let text = call.arguments.trim();
+    if !rules.hold(Rule::ArgumentsAreAnObject) {
+        return Cow::Borrowed(text);
+    }
+    if text.is_empty() {
+        return Cow::Borrowed("{}");
+    }
+    // A raw value would let half a surrogate pair and any depth through, which strict servers refuse in
+    // this and every later request. The value is only for the check: what is sent are the model's bytes.
+    if text.starts_with('{') && serde_json::from_str::<serde_json::Value>(text).is_ok() {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(json(&Unreadable { unreadable: text.chars().take(UNREADABLE_CAP).collect() }))
+}
+
+/// A name that every server takes. Those of our own tools fit; a model makes up others.
+pub(crate) fn tool_name(name: &str, rules: Rules) -> Cow<'_, str> {
+    let fits = |char: char| char.is_ascii_alphanumeric() || matches!(char, '_' | '-');
+    let is_good = (1..=NAME_LENGTH).contains(&name.len()) && name.chars().all(fits);
+    if is_good || !rules.hold(Rule::NamesFit) {
+        return Cow::Borrowed(name);
+    }
+    let made: String =
+        name.chars().take(NAME_LENGTH).map(|char| if fits(char) { char } else { '_' }).collect();
+    Cow::Owned(if made.is_empty() { String::from("unnamed") } else { made })
+}
