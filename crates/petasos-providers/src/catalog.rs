@@ -5,7 +5,7 @@
 
 use petasos_core::request::Wire;
 
-use crate::quirks::{AfterResults, Ids, OutputCap, Quirks, ReasoningBack};
+use crate::quirks::{AfterResults, Ids, OutputCap, Quirks, ReasoningBack, StreamUsage};
 
 /// A provider that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,18 +62,31 @@ const ROWS: &[Row] = &[
         .with(Quirks { reasoning: ReasoningBack::Always, ..Quirks::USUAL })
         .from("platform.moonshot.ai/docs/guide/use-kimi-k2-thinking-model"),
     hosted("mistral", "https://api.mistral.ai/v1", &["MISTRAL_API_KEY"], CHAT)
-        .with(Quirks { ids: Ids::Nine, after_results: AfterResults::Assistant, ..Quirks::USUAL })
-        .from("docs.mistral.ai/api"),
+        .with(Quirks {
+            ids: Ids::Nine,
+            after_results: AfterResults::Assistant,
+            stream_usage: StreamUsage::Told,
+            ..Quirks::USUAL
+        })
+        .from("docs.mistral.ai/api, github.com/mistralai/mistral-common"),
     hosted("groq", "https://api.groq.com/openai/v1", &["GROQ_API_KEY"], CHAT)
         .from("console.groq.com/docs/openai"),
     hosted("xai", "https://api.x.ai/v1", &["XAI_API_KEY"], CHAT).from("docs.x.ai/docs/api-reference"),
     hosted("together", "https://api.together.xyz/v1", &["TOGETHER_API_KEY"], CHAT)
         .from("docs.together.ai/docs/openai-api-compatibility"),
-    local("llama.cpp", 8080, ALL).from("github.com/ggml-org/llama.cpp, tools/server/README.md"),
+    local("llama.cpp", 8080, ALL)
+        .with(TEMPLATES)
+        .from("github.com/ggml-org/llama.cpp, tools/server/README.md, models/templates"),
     local("ollama", 11434, ALL).from("github.com/ollama/ollama, docs/api"),
-    local("lmstudio", 1234, ALL).from("lmstudio.ai/docs/developer"),
-    local("vllm", 8000, ALL).from("docs.vllm.ai, serving/openai_compatible_server"),
+    local("lmstudio", 1234, ALL).with(TEMPLATES).from("lmstudio.ai/docs/developer"),
+    local("vllm", 8000, ALL)
+        .with(TEMPLATES)
+        .from("docs.vllm.ai, serving/openai_compatible_server; huggingface.co, mistralai chat templates"),
 ];
+
+/// Servers that write prompts by the model's own template: those of Mistral's models refuse other ids than these,
+/// and no template minds them.
+const TEMPLATES: Quirks = Quirks { ids: Ids::Nine, ..Quirks::USUAL };
 
 const CHAT: &[Wire] = &[Wire::Chat];
 const ALL: &[Wire] = &[Wire::Chat, Wire::Responses, Wire::Messages];

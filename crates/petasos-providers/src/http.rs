@@ -24,7 +24,6 @@ use crate::endpoint::{Endpoint, after};
 use crate::models;
 use crate::network::unreachable;
 use crate::provider::{Encoder, Provider, ReplyEvent, ReplyStream, encoder};
-use crate::quirks::{KeyHeader, Quirks};
 use crate::reading::Reading;
 
 /// The most that is read of an error's body (P06).
@@ -179,12 +178,9 @@ impl Shared {
             Wire::Messages => request.header("anthropic-version", MESSAGES_VERSION),
         };
         let Some(key) = &self.endpoint.key else { return Ok(request) };
-        let quirk = Quirks::of(self.endpoint.name()).key;
-        let (name, value) = match (wire, quirk) {
-            (Wire::Messages, KeyHeader::XApiKey) => (X_API_KEY, key.reveal().to_owned()),
-            (Wire::Messages, KeyHeader::Bearer) | (Wire::Chat | Wire::Responses, _) => {
-                (AUTHORIZATION, format!("Bearer {}", key.reveal()))
-            }
+        let (name, value) = match wire {
+            Wire::Messages => (X_API_KEY, key.reveal().to_owned()),
+            Wire::Chat | Wire::Responses => (AUTHORIZATION, format!("Bearer {}", key.reveal())),
         };
         let Ok(mut value) = HeaderValue::from_str(&value) else {
             let message = "the key holds characters that no header can carry; check how it was set";

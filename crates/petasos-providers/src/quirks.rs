@@ -20,8 +20,8 @@ pub struct Quirks {
     /// How the names of those models begin that give their reasoning in a sealed form if they are asked for it
     /// (Responses); others refuse a request that asks.
     pub sealed_reasoning: &'static [&'static str],
-    /// Which header carries its key on the Messages wire.
-    pub key: KeyHeader,
+    /// How it is brought to tell the usage of a streamed chat reply.
+    pub stream_usage: StreamUsage,
 }
 
 /// What the cap of a reply's tokens is called.
@@ -60,13 +60,13 @@ pub enum AfterResults {
     Assistant,
 }
 
-/// Which header carries a key on the Messages wire. On the others it is always `Authorization: Bearer`.
+/// How a server is brought to tell the usage of a streamed chat reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KeyHeader {
-    /// `x-api-key`.
-    XApiKey,
-    /// `Authorization: Bearer`.
-    Bearer,
+pub enum StreamUsage {
+    /// By `stream_options`.
+    Asked,
+    /// It tells by itself, and takes no request that asks.
+    Told,
 }
 
 impl Quirks {
@@ -77,7 +77,7 @@ impl Quirks {
         ids: Ids::Any,
         after_results: AfterResults::Anything,
         sealed_reasoning: &[],
-        key: KeyHeader::XApiKey,
+        stream_usage: StreamUsage::Asked,
     };
 
     /// Those of a provider: a row by its name, or by its base URL.

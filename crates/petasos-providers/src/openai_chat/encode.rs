@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use super::Echo;
 use crate::provider::{Body, Encoder, Tail};
-use crate::quirks::{AfterResults, OutputCap, Quirks, ReasoningBack, origin};
+use crate::quirks::{AfterResults, OutputCap, Quirks, ReasoningBack, StreamUsage, origin};
 use crate::writing::{
     CONTINUE, NOT_SHOWN, Parts, Rule, Rules, WireIds, arguments, calls, escaped, json, note, result, said,
     tool_name, tool_specs, visible_text,
@@ -47,7 +47,8 @@ enum Last {
 struct ParamsPart<'a> {
     model: &'a str,
     stream: bool,
-    stream_options: StreamOptions,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream_options: Option<StreamOptions>,
 }
 
 #[derive(Serialize)]
@@ -109,7 +110,10 @@ impl ChatEncoder {
             last: Last::Nothing,
             ids: WireIds::new(quirks.ids, rules),
         };
-        let stream_options = StreamOptions { include_usage: true };
+        let stream_options = match quirks.stream_usage {
+            StreamUsage::Asked => Some(StreamOptions { include_usage: true }),
+            StreamUsage::Told => None,
+        };
         let mut params = json(&ParamsPart { model: &target.model, stream: true, stream_options });
         params.pop();
         encoder.parts.add(&params);

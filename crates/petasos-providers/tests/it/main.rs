@@ -17,6 +17,7 @@ mod cases;
 mod catalog;
 mod classify;
 mod deep;
+mod quirks;
 mod say;
 mod server;
 mod split;

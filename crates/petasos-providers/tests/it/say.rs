@@ -15,11 +15,19 @@ use petasos_core::tool::Outcome;
 use petasos_core::transcript::{ClosedStep, Item};
 use petasos_core::turn::{Delta, Failure, ReplyEnd};
 use petasos_core::usage::Usage;
-use petasos_providers::{AnswerDecoder, Body, ReplyEvent, Tail, encoder};
+use petasos_providers::{AnswerDecoder, Body, Ended, ReplyEvent, Tail, encoder};
 
-/// All that a decoder made of the bytes, fed in these pieces.
-pub fn decode(pieces: &[&[u8]]) -> (Vec<Delta>, Result<ReplyEnd, Failure>) {
-    let mut decoder = AnswerDecoder::new(&target(), "models.example");
+/// All that a decoder made of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decoded {
+    pub deltas: Vec<Delta>,
+    pub end: Result<ReplyEnd, Failure>,
+    pub ended: Ended,
+}
+
+/// All that the decoder of a wire made of the bytes, fed in these pieces.
+pub fn decode_on(wire: Wire, pieces: &[&[u8]]) -> Decoded {
+    let mut decoder = AnswerDecoder::new(&target_on(wire), "models.example");
     for piece in pieces {
         decoder.feed(piece);
     }
@@ -35,9 +43,17 @@ pub fn decode(pieces: &[&[u8]]) -> (Vec<Delta>, Result<ReplyEnd, Failure>) {
             ReplyEvent::Failed(failure) => Err(failure),
         };
         assert_eq!(decoder.next_event(), None, "nothing comes after the end");
-        return (deltas, end);
+        let ended = decoder.ended().expect("it has ended");
+        assert_eq!(end.is_ok(), ended == Ended::Whole);
+        return Decoded { deltas, end, ended };
     }
     panic!("no end after {deltas:?}");
+}
+
+/// The same on the chat wire.
+pub fn decode(pieces: &[&[u8]]) -> (Vec<Delta>, Result<ReplyEnd, Failure>) {
+    let Decoded { deltas, end, ended: _ } = decode_on(Wire::Chat, pieces);
+    (deltas, end)
 }
 
 /// A reply in one line a block, as core puts it together: deltas that it refuses fail the test.
@@ -103,12 +119,12 @@ fn line(block: &Block) -> String {
 
 /// A target of the chat wire.
 pub fn target() -> Target {
-    Target {
-        provider: "example".into(),
-        model: "small".into(),
-        wire: Wire::Chat,
-        tool_mode: ToolMode::Native,
-    }
+    target_on(Wire::Chat)
+}
+
+/// A target of a wire, at a provider that nobody knows.
+pub fn target_on(wire: Wire) -> Target {
+    Target { provider: "example".into(), model: "small".into(), wire, tool_mode: ToolMode::Native }
 }
 
 /// A head with this system text and these tools.
