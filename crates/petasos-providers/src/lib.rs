@@ -10,6 +10,7 @@ mod classify;
 mod endpoint;
 mod error;
 mod http;
+mod lenient;
 mod models;
 mod network;
 mod openai_chat;

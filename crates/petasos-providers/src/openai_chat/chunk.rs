@@ -1,12 +1,12 @@
 //! A chunk of a streamed reply, or a whole reply, as servers write them: strict about JSON, lenient about
 //! everything that servers disagree on.
 
-use std::fmt;
-
 use petasos_core::usage::Usage;
 use serde::Deserialize;
-use serde::de::{Deserializer, Error as _, Visitor};
+use serde::de::Error as _;
 use serde_json::value::RawValue;
+
+use crate::lenient::{number, plain, string};
 
 /// A chunk. Each field is missing or null somewhere.
 #[derive(Deserialize)]
@@ -275,38 +275,4 @@ fn thoughts(thinking: &RawValue) -> Vec<String> {
         string(part).or_else(inner)
     };
     parts.into_iter().filter_map(text).collect()
-}
-
-/// A number of tokens; what is none counts as 0.
-fn number(raw: Option<&RawValue>) -> u64 {
-    raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or(0)
-}
-
-/// A string without its quotes, anything else as it stands.
-fn plain(raw: &RawValue) -> String {
-    string(raw).unwrap_or_else(|| raw.get().to_owned())
-}
-
-/// The text of a JSON string. Half a surrogate pair becomes U+FFFD: servers that escape what is not
-/// ASCII cut pairs apart, and one bad character is no reason to lose a reply.
-fn string(raw: &RawValue) -> Option<String> {
-    struct Lossy;
-    impl Visitor<'_> for Lossy {
-        type Value = String;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a string")
-        }
-
-        fn visit_bytes<E>(self, bytes: &[u8]) -> Result<String, E> {
-            Ok(String::from_utf8_lossy(bytes).into_owned())
-        }
-    }
-    if !raw.get().starts_with('"') {
-        return None;
-    }
-    let mut json = serde_json::Deserializer::from_str(raw.get());
-    String::deserialize(&mut json)
-        .or_else(|_| serde_json::Deserializer::from_str(raw.get()).deserialize_bytes(Lossy))
-        .ok()
 }
