@@ -14,7 +14,7 @@ use crate::body::{Length, Paced};
 use crate::choice::Choice;
 use crate::record::{Answered, RecordFile, Recorded, masked_headers, masked_path};
 use crate::socket::Flushes;
-use crate::wire::{Delivery, Telling, WIRES, Wire};
+use crate::wire::{Delivery, PLAIN, Telling, WIRES, Wire};
 use crate::{Fault, FaultBody, Script};
 
 /// The largest body of a request that is taken.
@@ -52,19 +52,6 @@ struct Refusal {
 }
 
 #[derive(Serialize)]
-struct ErrorBody<'a> {
-    error: ErrorTold<'a>,
-}
-
-#[derive(Serialize)]
-struct ErrorTold<'a> {
-    message: &'a str,
-    #[serde(rename = "type")]
-    of: &'static str,
-    code: u16,
-}
-
-#[derive(Serialize)]
 struct ModelList<'a> {
     object: &'static str,
     data: [ModelTold<'a>; 1],
@@ -98,6 +85,8 @@ impl Desk {
     pub async fn answer(self: Arc<Self>, request: Request<Incoming>, flushes: Flushes) -> Response<Paced> {
         let (head, body) = request.into_parts();
         let asked = route(&head.method, head.uri.path());
+        let wire = wire_of(head.uri.path()).unwrap_or(PLAIN);
+        let refused = |refusal: &Refusal, flushes| refused(wire, refusal, flushes);
         let Some(body) = whole_body(body).await else {
             // It is not kept: a client that is killed while it writes has asked for nothing.
             let message = "the body of the request ends before its length".into();
@@ -143,6 +132,7 @@ impl Desk {
                         model: asked.model.as_deref().unwrap_or(&self.model),
                         request: u64::try_from(told.requests.len()).unwrap_or(u64::MAX).saturating_add(1),
                         asked_bytes: body.len(),
+                        seal: asked.seal,
                     };
                     told_reply(wire, &telling, asked.delivery, flushes)
                 }),
@@ -171,8 +161,8 @@ impl Desk {
 
 fn route(method: &Method, path: &str) -> Result<Route, Refusal> {
     let refuse = |status, message| Err(Refusal { status, message });
-    let (route, wanted) = match WIRES.iter().find(|wire| path.ends_with(wire.path())) {
-        Some(wire) => (Route::Reply(*wire), Method::POST),
+    let (route, wanted) = match wire_of(path) {
+        Some(wire) => (Route::Reply(wire), Method::POST),
         None if path.ends_with("/models") => (Route::Models, Method::GET),
         None => {
             let known: Vec<String> =
@@ -188,6 +178,10 @@ fn route(method: &Method, path: &str) -> Result<Route, Refusal> {
         return refuse(StatusCode::METHOD_NOT_ALLOWED, format!("{path} takes {wanted}, not {method}"));
     }
     Ok(route)
+}
+
+fn wire_of(path: &str) -> Option<&'static dyn Wire> {
+    WIRES.iter().find(|wire| path.ends_with(wire.path())).copied()
 }
 
 /// None if the client went away before its body was whole.
@@ -221,7 +215,7 @@ fn told_reply(
     flushes: Flushes,
 ) -> Response<Paced> {
     if let Some(Fault::Status { status, headers, body }) = &telling.reply.fault {
-        return status_fault(*status, headers, body, flushes);
+        return status_fault(wire, *status, headers, body, flushes);
     }
     let (content_type, frames) = match delivery {
         Delivery::Stream => (EVENTS, wire.stream(telling)),
@@ -250,6 +244,7 @@ fn told_reply(
 }
 
 fn status_fault(
+    wire: &dyn Wire,
     status: StatusCode,
     headers: &[(HeaderName, HeaderValue)],
     body: &FaultBody,
@@ -258,7 +253,7 @@ fn status_fault(
     let mut answer = match body {
         FaultBody::Usual => {
             let reason = status.canonical_reason().unwrap_or("no known status");
-            refused(&Refusal { status, message: format!("{reason} (as the script says)") }, flushes)
+            refused(wire, &Refusal { status, message: format!("{reason} (as the script says)") }, flushes)
         }
         FaultBody::Text(text) => {
             response(status, "text/plain; charset=utf-8", told_body(text.clone().into(), flushes))
@@ -275,10 +270,9 @@ fn status_fault(
     answer
 }
 
-fn refused(refusal: &Refusal, flushes: Flushes) -> Response<Paced> {
-    let told =
-        ErrorTold { message: &refusal.message, of: "scripted_model_server", code: refusal.status.as_u16() };
-    json(refusal.status, serde_json::to_vec(&ErrorBody { error: told }), flushes)
+/// An error in the form of its wire.
+fn refused(wire: &dyn Wire, refusal: &Refusal, flushes: Flushes) -> Response<Paced> {
+    json(refusal.status, wire.error(refusal.status.as_u16(), &refusal.message), flushes)
 }
 
 fn json(status: StatusCode, body: Result<Vec<u8>, serde_json::Error>, flushes: Flushes) -> Response<Paced> {

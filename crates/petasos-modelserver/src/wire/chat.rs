@@ -4,15 +4,10 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{Asked, Delivery, Telling, Told, Wire, pieces};
+use super::{
+    ARGUMENT_PIECES, Asked, CREATED, Delivery, Seal, TEXT_PIECES, Telling, Told, Wire, openai_error, pieces,
+};
 use crate::{Finish, Reply};
-
-/// The same moment for every reply, so that its bytes do not depend on when it is given and a cut falls where it fell.
-const CREATED: u64 = 1_700_000_000;
-
-/// Pieces of a text, and of a call's arguments.
-const TEXT_PIECES: usize = 4;
-const ARGUMENT_PIECES: usize = 2;
 
 #[derive(Debug)]
 pub(crate) struct Chat;
@@ -128,7 +123,8 @@ impl Wire for Chat {
         Ok(Asked {
             model: asked.model,
             results: u64::try_from(results).unwrap_or(u64::MAX),
-            delivery: if asked.stream == Some(true) { Delivery::Stream } else { Delivery::Whole },
+            delivery: Delivery::of(asked.stream),
+            seal: Seal::LeftOut,
         })
     }
 
@@ -198,6 +194,10 @@ impl Wire for Chat {
         }
         frames.push(Bytes::from_static(b"data: [DONE]\n\n"));
         Ok(frames)
+    }
+
+    fn error(&self, status: u16, message: &str) -> Result<Vec<u8>, serde_json::Error> {
+        openai_error(status, message)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use petasos_modelserver::{Options, Script, Server};
+use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -34,6 +35,17 @@ impl Answer {
     /// The data of each event of a stream.
     pub fn events(&self) -> Vec<&str> {
         self.text().split_terminator("\n\n").map(|event| event.strip_prefix("data: ").unwrap()).collect()
+    }
+
+    /// The data of each event of a stream that names its events too; the name is that of the data's type.
+    pub fn named_events(&self) -> Vec<Value> {
+        let data = |event: &str| {
+            let (name, data) = event.strip_prefix("event: ").unwrap().split_once("\ndata: ").unwrap();
+            let data: Value = serde_json::from_str(data).unwrap();
+            assert_eq!(data["type"], name);
+            data
+        };
+        self.text().split_terminator("\n\n").map(data).collect()
     }
 }
 

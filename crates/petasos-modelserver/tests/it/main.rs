@@ -18,6 +18,8 @@ mod client;
 mod demo;
 mod faults;
 mod kit;
+mod messages;
 mod page;
 mod replies;
+mod responses;
 mod scripts;

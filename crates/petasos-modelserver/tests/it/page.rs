@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use petasos_modelserver::{Fault, Options, Script, Server};
+use serde_json::Value;
 
 use crate::client::post;
 
@@ -36,6 +37,100 @@ fn examples(heading: &str) -> Vec<&'static str> {
     under.lines().filter_map(|line| line.strip_prefix("    ")).collect()
 }
 
+/// Where the wires are served.
+const PATHS: [&str; 3] = ["/chat/completions", "/responses", "/messages"];
+
+/// Each row of the table of finish words: the word, and what the wires make of it.
+fn finishes() -> Vec<(String, [&'static str; 3])> {
+    let (_, under) = PAGE.split_once("### How a reply ends\n").unwrap();
+    let table =
+        under.lines().skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
+    let row = |line: &'static str| {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+        let [finish, chat, responses, messages] = cells.try_into().unwrap();
+        (finish.trim_matches('`').to_owned(), [chat, responses, messages])
+    };
+    table.skip(2).map(row).collect()
+}
+
+/// Asks all wires for a reply, whole and streamed, and shows how it ends as the table does.
+async fn endings(line: &str) -> [String; 3] {
+    let script = format!("{line}\n").repeat(6);
+    let server = Server::start(Script::parse(&script).unwrap(), Options::default()).await.unwrap();
+    let mut shown = Vec::new();
+    for (path, asked) in PATHS.iter().zip(["messages", "input", "messages"]) {
+        let body = |stream: bool| format!("{{\"model\":\"m\",\"stream\":{stream},\"{asked}\":[]}}");
+        let whole = post(&server, &format!("/v1{path}"), &body(false)).await;
+        let whole: Value = serde_json::from_slice(&whole.body).unwrap();
+        let streamed = post(&server, &format!("/v1{path}"), &body(true)).await;
+        shown.push(match *path {
+            "/chat/completions" => {
+                let reason = whole["choices"][0]["finish_reason"].as_str();
+                let find = |event: &&str| event.contains("\"finish_reason\":\"");
+                let streamed = streamed.events().into_iter().rfind(find);
+                let streamed = streamed.map(|event| serde_json::from_str::<Value>(event).unwrap());
+                let streamed = streamed.map(|event| event["choices"][0]["finish_reason"].clone());
+                assert_eq!(streamed.as_ref().and_then(Value::as_str), reason);
+                reason.map_or("none".into(), |reason| format!("`{reason}`"))
+            }
+            "/responses" => {
+                let events = streamed.named_events();
+                let last = events.last().unwrap();
+                let Some(status) = whole["status"].as_str() else {
+                    assert_eq!((whole.get("status"), &last["type"]), (None, &"response.in_progress".into()));
+                    shown.push("no last event".into());
+                    continue;
+                };
+                assert_eq!(last["type"], format!("response.{status}"));
+                for at in ["/status", "/incomplete_details/reason", "/error/code"] {
+                    assert_eq!(last["response"].pointer(at), whole.pointer(at), "{at}");
+                }
+                match (whole["incomplete_details"]["reason"].as_str(), whole["error"]["code"].as_str()) {
+                    (Some(reason), None) => format!("`{status}`, `{reason}`"),
+                    (None, Some(code)) => format!("`{status}`, with an error `{code}`"),
+                    (None, None) => format!("`{status}`"),
+                    both => panic!("{both:?}"),
+                }
+            }
+            _ => {
+                let events = streamed.named_events();
+                assert_eq!(events[events.len() - 2]["delta"]["stop_reason"], whole["stop_reason"]);
+                assert_eq!(events[events.len() - 1]["type"], "message_stop");
+                whole["stop_reason"].as_str().map_or("null".into(), |reason| format!("`{reason}`"))
+            }
+        });
+    }
+    shown.try_into().unwrap()
+}
+
+#[tokio::test]
+async fn every_word_for_an_end_becomes_what_the_page_says() {
+    for (finish, wanted) in finishes() {
+        let (line, wanted) = match finish.as_str() {
+            "left out, no calls" => ("{}".to_owned(), wanted.map(str::to_owned)),
+            "left out, calls" => (r#"{"calls":[{"name":"a"}]}"#.to_owned(), wanted.map(str::to_owned)),
+            "null" => (r#"{"finish":null}"#.to_owned(), wanted.map(str::to_owned)),
+            "any other" => {
+                let said = ["as it stands", "`incomplete`, with the word as its reason", "as it stands"];
+                assert_eq!(wanted, said);
+                let shown = ["`eos`", "`incomplete`, `eos`", "`eos`"].map(str::to_owned);
+                (r#"{"finish":"eos"}"#.to_owned(), shown)
+            }
+            "completed" => {
+                let called = endings(r#"{"calls":[{"name":"a"}],"finish":"completed"}"#).await;
+                assert_eq!(called[2], "`tool_use`");
+                assert_eq!(wanted[2], "`end_turn` or `tool_use`, as if it were left out");
+                (
+                    r#"{"finish":"completed"}"#.to_owned(),
+                    [wanted[0], wanted[1], "`end_turn`"].map(str::to_owned),
+                )
+            }
+            word => (format!("{{\"finish\":\"{word}\"}}"), wanted.map(str::to_owned)),
+        };
+        assert_eq!(endings(&line).await, wanted, "{finish}");
+    }
+}
+
 #[test]
 fn the_page_has_the_keys_that_are_taken_and_no_other() {
     let known = |script: &str, list: &str| {
@@ -53,6 +148,12 @@ fn the_page_has_the_keys_that_are_taken_and_no_other() {
         row("when", "key", keys(r#"{"when":{"?":1}}"#)),
         row("fault", "word", known(r#"{"fault":"?"}"#, "known words: ")),
         row("fault", "key", keys(r#"{"fault":{"?":1}}"#)),
+        row(
+            "The formats of the scripted model server",
+            "path",
+            PATHS.map(|path| format!("POST …{path}")).to_vec(),
+        ),
+        row("How a reply ends", "finish", finishes().into_iter().map(|(finish, _)| finish).collect()),
         row("The record", "key", ["at", "path", "headers", "body"].map(str::to_owned).to_vec()),
     ]);
     assert_eq!(names(), taken);

@@ -151,20 +151,16 @@ async fn other_requests_are_told_what_there_is() {
         r#"{"object":"list","data":[{"id":"scripted","object":"model","owned_by":"petasos"}]}"#
     );
     let mut seen = Vec::new();
-    for (path, body) in [
-        ("/v1/responses", "{}"),
-        ("/v1/messages", "{}"),
-        ("/v1/models", ""),
-        ("/v1/chat/completions", "{\"a\":"),
-    ] {
+    for (path, body) in
+        [("/v1/messages/count_tokens", "{}"), ("/v1/models", ""), ("/v1/chat/completions", "{\"a\":")]
+    {
         let answer = post(&server, path, body).await;
         let error: Value = serde_json::from_slice(&answer.body).unwrap();
         seen.push((answer.status, error["error"]["message"].as_str().unwrap().to_owned()));
     }
-    let there = "there are POST …/chat/completions (chat completions) and GET …/models";
+    let there = "there are POST …/chat/completions (chat completions), POST …/responses (Responses), POST …/messages (Messages) and GET …/models";
     let wanted = [
-        (404, format!("nothing is served at /v1/responses; {there}")),
-        (404, format!("nothing is served at /v1/messages; {there}")),
+        (404, format!("nothing is served at /v1/messages/count_tokens; {there}")),
         (405, "/v1/models takes GET, not POST".to_owned()),
         (
             400,
