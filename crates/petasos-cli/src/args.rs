@@ -232,4 +232,26 @@ pub(crate) enum DevCommand {
         #[arg(long, value_name = "FILE")]
         record: Option<PathBuf>,
     },
+    /// Tell what a recorded stream of a model's server means, as JSON; the exit code is 0 for a complete reply, 1 for
+    /// an error told in it, 3 for a stream that was cut
+    Decode {
+        /// The protocol that it was recorded from
+        #[arg(long, value_name = "WIRE")]
+        wire: ApiMode,
+        /// The body as it came; - reads stdin
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+    /// Print the body of a request of a session, byte for byte
+    Request {
+        /// The protocol to write it for [default: the one it was sent on]
+        #[arg(long, value_name = "WIRE")]
+        wire: Option<ApiMode>,
+        /// The session, or how its id begins
+        #[arg(value_name = "SESSION")]
+        session: String,
+        /// Which step, counted from 1 over all turns [default: the last]
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+        step: Option<u64>,
+    },
 }

@@ -1,9 +1,11 @@
 //! The commands, one a file.
 
 mod chat;
+mod decode;
 mod demo;
 mod model_server;
 mod prompt;
+mod request;
 mod resume;
 mod run;
 mod seen;
@@ -14,6 +16,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use petasos_core::request::Wire;
 use petasos_core::stop::StopReason;
 use petasos_core::turn::OnAsk;
 use petasos_runtime::config::{ConfigError, Flags};
@@ -33,8 +36,16 @@ pub(crate) async fn run(arguments: Arguments, world: &World) -> ExitCode {
         Some(Command::Resume(arguments)) => resume::resume(arguments, world).await,
         Some(Command::Sessions { what }) => sessions::sessions(what, world).await,
         Some(Command::Demo(arguments)) => demo::demo(arguments, world).await,
-        Some(Command::Dev { what: DevCommand::ModelServer { script, port, record } }) => {
-            model_server::serve(&script, port, record).await
+        Some(Command::Dev { what }) => dev(what, world).await,
+    }
+}
+
+async fn dev(what: DevCommand, world: &World) -> ExitCode {
+    match what {
+        DevCommand::ModelServer { script, port, record } => model_server::serve(&script, port, record).await,
+        DevCommand::Decode { wire, file } => decode::decode(wire.into(), &file),
+        DevCommand::Request { wire, session, step } => {
+            request::request(wire.map(Wire::from), &session, step, world).await
         }
     }
 }

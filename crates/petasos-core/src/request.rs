@@ -66,6 +66,14 @@ pub struct Params {
     pub tool_choice: ToolChoice,
 }
 
+/// The volatile end of a request, which the shell chose: no part of its prefix.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Tail {
+    /// Output cap in tokens, if one was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_output: Option<u64>,
+}
+
 /// Whether the model may call tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -90,7 +98,8 @@ pub enum Break {
     Compaction,
     /// The leaf moved.
     Leaf,
-    /// A parameter or form that the target does not take.
+    /// A parameter or form is another: the target does not take it, or this version of the program writes requests
+    /// differently.
     Adapt,
     /// Reasoning is no longer sent.
     Reasoning,
@@ -136,6 +145,10 @@ pub struct Measured {
     pub prefix: Digest,
     /// Hash of the body.
     pub body: Digest,
+    /// The end that is no part.
+    pub tail: Tail,
+    /// The breaks that only the shell sees.
+    pub breaks: Vec<Break>,
     /// The most it can use.
     pub worst: Worst,
 }

@@ -8,6 +8,7 @@ use futures_util::Stream;
 use futures_util::future::BoxFuture;
 use petasos_core::entry::Head;
 use petasos_core::id::Digest;
+pub use petasos_core::request::Tail;
 use petasos_core::request::{Params, Target, Wire};
 use petasos_core::text::Text;
 use petasos_core::transcript::Item;
@@ -63,13 +64,6 @@ pub trait Encoder: fmt::Debug + Send {
 
     /// The body of a request with everything pushed so far. The tail belongs to this body alone.
     fn body(&self, params: &Params, tail: &Tail) -> Body;
-}
-
-/// The volatile end of a request: no part of its prefix.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tail {
-    /// Output cap in tokens, if one is to be sent.
-    pub max_output: Option<u64>,
 }
 
 /// A request body, measured.

@@ -1,4 +1,7 @@
-//! What is shown of sessions.
+//! What is shown of sessions, of their requests, and of recorded answers.
+
+mod decoded;
+mod written;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -11,6 +14,10 @@ use petasos_core::text::Text;
 use petasos_core::transcript::Item;
 use petasos_store::{Contents, Listing, StoreError};
 use serde::Serialize;
+
+pub use decoded::{Decoded, DecodedCall, DecodedEnd, DecodedError, DecodedUsage, Decoding};
+pub(crate) use written::written;
+pub use written::{Same, WriteError, Written};
 
 use crate::agent::Asking;
 use crate::event::{CallTold, EVENTS, Event, ToolTold, WantsTold, calls_of, text_of_blocks, told};

@@ -25,10 +25,13 @@ pub use agent::{Agent, Asking, Parts, SessionHandle, Standing};
 pub use clock::{Clock, SystemClock};
 pub use drive::OpError;
 pub use event::{CallTold, DeltaKind, Event, WantsTold};
-pub use inspect::{Listed, Sessions, Shown, readable};
+pub use inspect::{
+    Decoded, DecodedCall, DecodedEnd, DecodedError, DecodedUsage, Decoding, Listed, Same, Sessions, Shown,
+    WriteError, Written, readable,
+};
 pub use models::Chosen;
 pub use op::Op;
 pub use petasos_store::{Disk, OsDisk, StoreError};
 pub use requests::{Providers, Sizes};
 pub use result::{ErrorTold, Follows, NotStarted, RunResult, UsageOfRun, how_to_decide};
-pub use setup::{Commands, FindError, Found, Setup};
+pub use setup::{Commands, FindError, Found, RequestError, Setup};

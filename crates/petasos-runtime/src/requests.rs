@@ -7,9 +7,9 @@ use bytes::Bytes;
 use petasos_core::budget::Worst;
 use petasos_core::entry::{Body as EntryBody, Entry, Head};
 use petasos_core::id::{Digest, Seq};
-use petasos_core::request::{Draft, Measured, Target};
+use petasos_core::request::{Break, Draft, Measured, Tail, Target};
 use petasos_core::session::Session;
-use petasos_providers::{Body, Encoder, Provider, Tail};
+use petasos_providers::{Body, Encoder, Provider};
 
 /// Finds who serves a target.
 pub trait Providers: fmt::Debug + Send + Sync {
@@ -79,15 +79,16 @@ impl Requests {
     pub(crate) fn measure(&mut self, session: &Session, draft: &Draft) -> Measured {
         let has_token_limit = session.turn().is_some_and(|turn| turn.told().limits.tokens.is_some());
         let max_output = self.sizes.max_output.or(has_token_limit.then_some(USUAL_OUTPUT));
-        let body = match self.write(session, draft, Tail { max_output }) {
+        let tail = Tail { max_output };
+        let body = match self.write(session, draft, tail) {
             Ok(body) => body,
             Err(why) => {
                 self.ready = Some((draft.target.clone(), Err(why)));
-                return self.measured(draft, &nothing());
+                return self.measured(draft, tail, &nothing());
             }
         };
         self.ready = Some((draft.target.clone(), Ok(body.bytes.clone())));
-        self.measured(draft, &body)
+        self.measured(draft, tail, &body)
     }
 
     /// The draft that was measured last has become a request: the next one's parts are told against it.
@@ -131,9 +132,11 @@ impl Requests {
         Ok(Writing { target: draft.target.clone(), head: draft.head, pushed: Vec::new(), encoder })
     }
 
-    fn measured(&mut self, draft: &Draft, body: &Body) -> Measured {
+    fn measured(&mut self, draft: &Draft, tail: Tail, body: &Body) -> Measured {
         let is_longer = draft.breaks.is_empty() && body.parts.starts_with(&self.parts);
         let known = if is_longer { self.parts.len() } else { 0 };
+        // Core knows of another head, target or leaf; that the same things are written differently is seen here.
+        let is_rewritten = !is_longer && draft.breaks.is_empty();
         let new = body.parts.get(known..).unwrap_or_default().to_vec();
         self.drafted.clone_from(&body.parts);
         let output = self.sizes.max_output.unwrap_or(USUAL_OUTPUT);
@@ -145,6 +148,8 @@ impl Requests {
             parts: new,
             prefix: body.prefix,
             body: body.body,
+            tail,
+            breaks: if is_rewritten { vec![Break::Adapt] } else { Vec::new() },
             // No table of prices yet, and an unknown price is not zero.
             worst: Worst { purpose: draft.purpose, tokens: input.saturating_add(output), micro_usd: None },
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use petasos_core::approval::{Action, Policy, Rule};
 use petasos_core::entry::{Body, Entry, TurnStart};
 use petasos_core::id::{Digest, SessionId};
-use petasos_core::request::Target;
+use petasos_core::request::{Target, Wire};
 use petasos_core::session::Terms;
 use petasos_core::time::Permille;
 use petasos_core::turn::{Mode, OnAsk};
@@ -18,6 +18,7 @@ use tokio::task::spawn_blocking;
 use crate::agent::{Agent, Parts};
 use crate::clock::SystemClock;
 use crate::config::{ConfigError, Environment, Flags, ModelNamed, Places, Settings};
+use crate::inspect::{WriteError, Written, written};
 use crate::models::{Chosen, Endpoints};
 use crate::requests::Sizes;
 
@@ -243,6 +244,34 @@ impl Setup {
             Err(error) => Err(fault(&error.to_string())),
         }
     }
+
+    /// Writes a request of a session again: the last try of that step, counted from 1 over all its turns, else the
+    /// last request; for its own wire, or for another one. Changes nothing, and needs no lock.
+    ///
+    /// # Errors
+    /// There is none such, or what the store says.
+    pub async fn request(
+        &self,
+        session: &SessionId,
+        wire: Option<Wire>,
+        step: Option<u64>,
+    ) -> Result<Written, RequestError> {
+        let (store, id) = (self.store(), session.clone());
+        let read = spawn_blocking(move || store.read(&id)).await;
+        let contents = read.map_err(|error| fault(&error.to_string()))??;
+        Ok(written(&contents.entries, wire, step)?)
+    }
+}
+
+/// What is wrong with a request that is to be written again.
+#[derive(Debug, thiserror::Error)]
+pub enum RequestError {
+    /// The log does not hold it.
+    #[error(transparent)]
+    Log(#[from] WriteError),
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 /// A session that was looked for.

@@ -9,7 +9,7 @@ use petasos_core::budget::{Limits, Worst};
 use petasos_core::claims::{Access, Claims, Place, PlaceKind, Rerun};
 use petasos_core::entry::{CallForm, Content, FinishReason, Head, Said, Speaker, Timing, When};
 use petasos_core::id::{CallId, Digest};
-use petasos_core::request::{Draft, Measured, Target, ToolMode, Wire};
+use petasos_core::request::{Draft, Measured, Tail, Target, ToolMode, Wire};
 use petasos_core::session::Terms;
 use petasos_core::stop::FailureKind;
 use petasos_core::text::{Json, Text};
@@ -65,6 +65,8 @@ pub fn measured(draft: &Draft) -> Measured {
         parts: vec![digest(2)],
         prefix: digest(3),
         body: digest(4),
+        tail: Tail::default(),
+        breaks: Vec::new(),
         worst: Worst { purpose: draft.purpose, tokens: 20_000, micro_usd: Some(2_000) },
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::bounded::Bounded;
 use crate::budget::Worst;
 use crate::id::{Digest, RequestId, Seq, TurnId};
-use crate::request::{Break, Params, Purpose, Target};
+use crate::request::{Break, Params, Purpose, Tail, Target};
 use crate::stop::FailureKind;
 use crate::text::{Json, Text};
 use crate::time::{Span, Time};
@@ -45,6 +45,9 @@ pub struct Request {
     pub upto: Seq,
     /// What may differ from call to call.
     pub params: Params,
+    /// Its end that is no part.
+    #[serde(default, skip_serializing_if = "is_no_tail")]
+    pub tail: Tail,
     /// Hash of each part that the request before did not have.
     pub parts: Vec<Digest>,
     /// Hash of all its parts.
@@ -154,6 +157,10 @@ pub struct Reply {
     /// The model as the server named it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Text>,
+}
+
+fn is_no_tail(tail: &Tail) -> bool {
+    *tail == Tail::default()
 }
 
 // serde's `skip_serializing_if` hands over a reference.

@@ -65,6 +65,8 @@ pub(crate) fn reserved(
     is_what_was_asked(draft, measured, reservation)?;
     let draft = draft.clone();
     let measured = measured.clone();
+    let mut breaks = draft.breaks;
+    breaks.extend(measured.breaks.into_iter().filter(|seen| !breaks.contains(seen)).collect::<Vec<_>>());
     let request = pen.write(Request {
         turn: draft.turn,
         step: draft.step,
@@ -74,13 +76,14 @@ pub(crate) fn reserved(
         head: draft.head,
         upto: draft.upto,
         params: draft.params,
+        tail: measured.tail,
         parts: measured.parts,
         prefix: measured.prefix,
         body: measured.body,
         bytes: measured.bytes,
         tokens: measured.tokens,
         reserved: reservation.worst,
-        breaks: draft.breaks,
+        breaks,
     });
     Ok(Flow::to(Phase::Recording { request: RequestId(request) }))
 }

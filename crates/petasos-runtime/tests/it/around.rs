@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
@@ -56,11 +57,17 @@ pub fn calls(tools: &[&str]) -> Says {
 pub struct Scripted {
     says: Mutex<VecDeque<Says>>,
     bodies: Mutex<Vec<Bytes>>,
+    writes_differently: AtomicBool,
 }
 
 impl Scripted {
     pub fn new(says: impl IntoIterator<Item = Says>) -> Arc<Self> {
-        Arc::new(Self { says: Mutex::new(says.into_iter().collect()), bodies: Mutex::default() })
+        Arc::new(Self { says: Mutex::new(says.into_iter().collect()), ..Self::default() })
+    }
+
+    /// From now on requests are written as another version of the program might.
+    pub fn write_differently(&self) {
+        self.writes_differently.store(true, Ordering::Relaxed);
     }
 
     /// The bodies it was sent.
@@ -71,7 +78,11 @@ impl Scripted {
 
 impl Provider for Scripted {
     fn encoder(&self, target: &Target, head: &Head) -> Box<dyn Encoder> {
-        petasos_providers::encoder(target, head)
+        let mut head = head.clone();
+        if self.writes_differently.load(Ordering::Relaxed) {
+            head.system = format!("{} ", head.system).into();
+        }
+        petasos_providers::encoder(target, &head)
     }
 
     fn call(&self, _target: &Target, body: Bytes) -> ReplyStream {

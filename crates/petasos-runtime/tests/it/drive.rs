@@ -3,6 +3,7 @@
 use petasos_core::approval::{Answer, Scope};
 use petasos_core::entry::{Body, When};
 use petasos_core::id::Seq;
+use petasos_core::request::Break;
 use petasos_core::stop::StopReason;
 use petasos_core::tool::Outcome;
 use petasos_core::turn::Delta;
@@ -202,6 +203,29 @@ async fn p10_new_parts_in_the_log_are_all_parts_of_the_last_body_also_over_proce
         assert_eq!(complaints, Vec::<String>::new());
     }
     assert_eq!(target("first"), requests[0].target);
+}
+
+#[tokio::test]
+async fn p10_that_the_same_things_are_written_differently_is_named() {
+    let around = Around::new([text("one"), text("two"), text("three")]);
+    let mut session = around.agent().create(terms(9)).await.unwrap();
+    session.ask(Op::say("first", When::Now)).await.unwrap();
+    to_the_end(&mut session).await;
+    let id = session.id().clone();
+    session.close().await;
+    around.model.write_differently();
+    let mut session = around.agent().open(&id, |_| terms(9)).await.unwrap();
+    for text in ["second", "third"] {
+        session.ask(Op::say(text, When::Now)).await.unwrap();
+        to_the_end(&mut session).await;
+    }
+    let entries = around.store().read(&id).unwrap().entries;
+    let told = entries.iter().filter_map(|entry| match &entry.body {
+        Body::Request(request) => Some((request.parts.len(), request.breaks.clone())),
+        _ => None,
+    });
+    // All parts are new then, and only then.
+    assert_eq!(told.collect::<Vec<_>>(), [(4, vec![]), (6, vec![Break::Adapt]), (2, vec![])]);
 }
 
 #[tokio::test]

@@ -44,7 +44,7 @@ async fn the_choice_is_a_table() {
         // The first row of the catalog whose key is there.
         (
             Layers::new().variable("GROQ_API_KEY", "k").variable("OPENAI_API_KEY", "k").flags(flags("", "m")),
-            "m at openai by Chat",
+            "m at openai by Responses",
         ),
         (Layers::new().env_file("MISTRAL_API_KEY=k\n").flags(flags("", "m")), "m at mistral by Chat"),
         // An empty variable is none.
