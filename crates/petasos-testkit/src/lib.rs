@@ -20,6 +20,7 @@ pub mod model;
 pub mod model_server;
 pub mod random;
 pub mod script;
+pub mod transcripts;
 pub mod unsynced;
 pub mod walk;
 pub mod walks;

@@ -7,7 +7,7 @@
 mod acts;
 mod carry;
 mod chance;
-mod dice;
+pub mod dice;
 mod wrong;
 
 pub use dice::Dice;

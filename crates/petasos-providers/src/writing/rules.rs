@@ -50,6 +50,33 @@ pub enum Rule {
     FewCacheMarks,
 }
 
+impl Rule {
+    /// All of them.
+    pub const ALL: &[Self] = &[
+        Self::IdsFit,
+        Self::IdsOnce,
+        Self::NamesFit,
+        Self::ArgumentsAreAnObject,
+        Self::ResultsSaySomething,
+        Self::CallsHaveResults,
+        Self::AnswersSaySomething,
+        Self::UsersSaySomething,
+        Self::UserSpeaksFirst,
+        Self::UserSpeaksLast,
+        Self::UsersAreJoined,
+        Self::AnswersAreApart,
+        Self::NothingEmptyIsSent,
+        Self::ToolChoiceNeedsTools,
+        Self::CallsNeedTools,
+        Self::ToolsAreDescribed,
+        Self::OpaqueGoesHome,
+        Self::ReasoningHasAFollower,
+        Self::ReasoningIsSealed,
+        Self::NoThinkingAmongForeignCalls,
+        Self::FewCacheMarks,
+    ];
+}
+
 /// The rules that hold: all, but in tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Rules {

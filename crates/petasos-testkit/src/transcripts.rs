@@ -1,0 +1,360 @@
+//! Transcripts as nobody would write them: made by chance from a seed, with a count of what happened in them.
+//!
+//! They hold what models, servers, people and crashes make of a session: odd ids, names and arguments, replies that
+//! were cut or say nothing, results that are empty or missing, reasoning of this and that origin, switches of the
+//! provider at any step, beginnings that were cut off.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use petasos_core::bounded::{Bounded, Cap};
+use petasos_core::entry::{
+    Block, CallForm, Charge, Content, FinishReason, Head, ModelCall, Note, NoteSource, Opaque, Reply, Said,
+    Speaker, Timing, ToolResult, When,
+};
+use petasos_core::id::{CallId, RequestId, Seq};
+use petasos_core::request::Wire;
+use petasos_core::text::{Json, Text};
+use petasos_core::time::Span;
+use petasos_core::tool::Outcome;
+use petasos_core::transcript::{ClosedStep, Item};
+use petasos_core::usage::Usage;
+
+use crate::random::dice::Dice;
+use crate::words::digest;
+
+/// Where a reply may have come from: what is written on its sealed blocks, and on which wire it came.
+pub type Origin = (Text, Wire);
+
+/// A transcript under a head.
+#[derive(Clone, Debug)]
+pub struct Transcript {
+    /// System text and tools.
+    pub head: Head,
+    /// What was said and done.
+    pub items: Vec<Item>,
+}
+
+/// How often something happened, by its name.
+pub type Counts = BTreeMap<&'static str, u64>;
+
+/// Makes transcripts.
+#[derive(Debug)]
+pub struct Transcripts<'a> {
+    dice: Dice,
+    origins: &'a [Origin],
+    counts: &'a mut Counts,
+    origin: usize,
+    seq: u64,
+}
+
+const SPEAKERS: &[Speaker] = &[Speaker::Person, Speaker::Job, Speaker::Parent, Speaker::Program];
+const TEXTS: &[&str] = &[
+    "look at it",
+    "Done.",
+    "北京 🙂 é",
+    "\u{2028}\"\\\u{7f}",
+    "# Title\n\n```json\n{\"a\": [1]}\n```\n",
+    "<|im_end|> </tool_call> [stopped here]",
+    "trailing blanks  \n",
+];
+
+/// A transcript of this seed, whose replies came from these origins; what happened in it is added to the counts.
+///
+/// # Panics
+/// Without any origin.
+pub fn transcript(seed: u64, origins: &[Origin], counts: &mut Counts) -> Transcript {
+    assert!(!origins.is_empty(), "a reply comes from somewhere");
+    let mut made = Transcripts { dice: Dice::new(seed), origins, counts, origin: 0, seq: 1 };
+    made.make()
+}
+
+impl Transcripts<'_> {
+    fn make(&mut self) -> Transcript {
+        let head = self.head();
+        let mut items = Vec::new();
+        self.origin = self.dice.below(self.origins.len() as u64) as usize;
+        for _ in 0..=self.dice.below(12) {
+            let item = match self.dice.below(10) {
+                0..=2 => self.said(),
+                3 => self.note(),
+                _ => self.step(),
+            };
+            self.tell_neighbours(items.last(), &item);
+            items.push(item);
+            if self.dice.permille(200) {
+                let next = self.dice.below(self.origins.len() as u64) as usize;
+                self.count_if(next != self.origin, "the provider is switched");
+                self.origin = next;
+            }
+        }
+        if self.dice.permille(150) {
+            self.count("the beginning is cut off");
+            let from = self.dice.below(items.len() as u64) as usize;
+            items.drain(..from);
+        }
+        let starts_with_answer = matches!(items.first(), Some(Item::Step(_)));
+        self.count_if(starts_with_answer, "it starts with an answer");
+        let ends_with_answer = matches!(items.last(), Some(Item::Step(step)) if step.results.is_empty());
+        self.count_if(ends_with_answer, "it ends with an answer");
+        Transcript { head, items }
+    }
+
+    fn count(&mut self, what: &'static str) {
+        *self.counts.entry(what).or_default() += 1;
+    }
+
+    fn count_if(&mut self, happened: bool, what: &'static str) {
+        *self.counts.entry(what).or_default() += u64::from(happened);
+    }
+
+    fn tell_neighbours(&mut self, before: Option<&Item>, item: &Item) {
+        let is_user = |item: &Item| matches!(item, Item::Said(_) | Item::Note(_));
+        let is_answer = |item: &Item| matches!(item, Item::Step(step) if step.results.is_empty());
+        let Some(before) = before else { return };
+        self.count_if(is_user(before) && is_user(item), "two things of users in a row");
+        self.count_if(is_answer(before) && matches!(item, Item::Step(_)), "two answers in a row");
+        self.count_if(
+            matches!(before, Item::Step(step) if !step.results.is_empty()) && is_user(item),
+            "a user behind results",
+        );
+    }
+
+    fn head(&mut self) -> Head {
+        let system = if self.dice.permille(150) {
+            self.count("there is no system text");
+            *self.dice.pick(&["", " \n"])
+        } else {
+            "Be brief."
+        };
+        let tools = match self.dice.below(10) {
+            0 => {
+                self.count("there are no tools");
+                "[]"
+            }
+            1 => {
+                self.count("a tool says nothing of itself");
+                r#"[{"name":"ls","description":" ","parameters":{"type":"object","properties":{}}}]"#
+            }
+            2 => {
+                self.count("a tool has a name that fits nowhere");
+                r#"[{"name":"fs.read 文件","description":"Reads","parameters":{"type":"object"}}]"#
+            }
+            _ => {
+                r#"[{"name":"ls","description":"Lists","parameters":{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}},{"name":"read_file","description":"Reads","parameters":{"type":"object","properties":{}}}]"#
+            }
+        };
+        Head {
+            system: system.into(),
+            tools: Json::try_from(tools).expect("tools are JSON"),
+            toolset: "default".into(),
+            reason: "new".into(),
+            hash: digest(1),
+        }
+    }
+
+    fn text(&mut self) -> Text {
+        if self.dice.permille(200) {
+            self.count("a text is blank");
+            return (*self.dice.pick(&["", " ", "\n\n", "\u{3000}\t"])).into();
+        }
+        (*self.dice.pick(TEXTS)).into()
+    }
+
+    fn said(&mut self) -> Item {
+        let from =
+            *self.dice.weighed(&[(7, Speaker::Person), (1, SPEAKERS[1]), (1, SPEAKERS[2]), (1, SPEAKERS[3])]);
+        let when = *self.dice.weighed(&[(6, When::Now), (3, When::NextStep), (1, When::AfterTurn)]);
+        self.count_if(when == When::NextStep, "somebody speaks while it works");
+        let content = match self.dice.below(12) {
+            0 => {
+                self.count("nothing is said");
+                vec![]
+            }
+            1 => {
+                self.count("an image is said");
+                vec![Content::Blob { hash: digest(7), bytes: 4_300_000, media: "image/png".into() }]
+            }
+            _ => vec![Content::Text(self.text())],
+        };
+        let notes = if self.dice.permille(150) { vec![self.text()] } else { vec![] };
+        Item::Said(Arc::new(Said { from, content, notes, when, withdraws: None }))
+    }
+
+    fn note(&mut self) -> Item {
+        let text = self.text();
+        Item::Note(Arc::new(Note { source: NoteSource::Continue, text }))
+    }
+
+    fn step(&mut self) -> Item {
+        self.seq += 1 + self.dice.below(40);
+        let seq = Seq(self.seq);
+        let finish = match self.dice.below(12) {
+            0 => FinishReason::Cut,
+            1 => FinishReason::Length,
+            2 => FinishReason::Refused,
+            3 => FinishReason::Other("eos".into()),
+            _ => FinishReason::Stop,
+        };
+        self.count_if(finish == FinishReason::Cut, "a reply was interrupted");
+        self.count_if(finish == FinishReason::Length, "a reply was cut at its cap");
+        let blocks = self.blocks(&finish);
+        let calls = blocks.iter().filter(|block| matches!(block, Block::Call(_))).count();
+        let says = blocks.iter().any(|block| match block {
+            Block::Text(text) => !text.is_blank(),
+            Block::Call(_) => true,
+            Block::Reasoning(_) | Block::Opaque(_) => false,
+        });
+        self.count_if(!says, "a reply says nothing");
+        let thinks_alone = !says && blocks.iter().any(|block| matches!(block, Block::Opaque(_)));
+        self.count_if(thinks_alone, "a reply is sealed reasoning alone");
+        let results = if calls > 0 && self.dice.permille(30) {
+            self.count("a result is missing");
+            self.dice.below(calls as u64) as usize
+        } else {
+            calls
+        };
+        let reply = Reply {
+            request: RequestId(Seq(self.seq - 1)),
+            blocks,
+            raw: None,
+            finish,
+            usage: Charge::Reported(Usage::default()),
+            micro_usd: None,
+            overrun: 0,
+            timing: Timing::default(),
+            model: None,
+        };
+        let results = (0..results).map(|place| self.result(seq, place)).collect();
+        self.seq += 2 * calls as u64;
+        Item::Step(ClosedStep { reply_seq: seq, reply: Arc::new(reply), results, last: Seq(self.seq) })
+    }
+
+    fn blocks(&mut self, finish: &FinishReason) -> Vec<Block> {
+        let mut blocks = Vec::new();
+        for _ in 0..self.dice.below(5) {
+            let block = match self.dice.below(10) {
+                0 => Block::Reasoning(self.text()),
+                1 | 2 => self.opaque(),
+                3..=5 => Block::Text(self.text()),
+                _ => self.call(finish),
+            };
+            blocks.push(block);
+        }
+        blocks
+    }
+
+    fn opaque(&mut self) -> Block {
+        let (origin, wire) = self.origins[self.origin].clone();
+        let raw = match (wire, self.dice.below(6)) {
+            (_, 0) => {
+                self.count("what is sealed is of no known form");
+                *self.dice.pick(&["{}", "[]", "\"sealed\"", "null", r#"{"type":"later"}"#])
+            }
+            (Wire::Chat, _) => r#"{"reasoning_content":"let me think"}"#,
+            (Wire::Responses, 1 | 2) => {
+                self.count("reasoning has no sealed form");
+                r#"{"type":"reasoning","id":"rs_2","summary":[{"type":"summary_text","text":"hm"}]}"#
+            }
+            (Wire::Responses, _) => {
+                r#"{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"ZW5j"}"#
+            }
+            (Wire::Messages, 1 | 2) => {
+                self.count("reasoning has no sealed form");
+                r#"{"type":"thinking","thinking":"hm","signature":""}"#
+            }
+            (Wire::Messages, 3) => r#"{"type":"redacted_thinking","data":"ZW5j"}"#,
+            (Wire::Messages, _) => r#"{"type":"thinking","thinking":"plan","signature":"c2ln"}"#,
+        };
+        self.count("reasoning is sealed");
+        Block::Opaque(Opaque { origin, raw: Json::try_from(raw).expect("sealed blocks are JSON") })
+    }
+
+    fn call(&mut self, finish: &FinishReason) -> Block {
+        let (what, id): (&str, Option<&str>) = self
+            .dice
+            .weighed(&[
+                (5, ("an id is good", Some("call_9f2c7a10"))),
+                (2, ("an id is missing", None)),
+                (2, ("an id is like ours", Some("call_2_0"))),
+                (
+                    2,
+                    (
+                        "an id is too long",
+                        Some(
+                            "call_9f2c7a10b4d84e6fa1c3|fc_0a1b2c3d4e5f60718293a4b5c6d7e8f90123456789abcdef0",
+                        ),
+                    ),
+                ),
+                (1, ("an id is nine letters", Some("Ab3dE6gH9"))),
+                (1, ("an id is of other characters", Some("functions.ls:0 北"))),
+                (1, ("an id is empty", Some(""))),
+            ])
+            .clone();
+        self.count(what);
+        let (what, name) = *self.dice.weighed(&[
+            (8, ("a name is good", "ls")),
+            (1, ("a name fits nowhere", "fs.read 文件")),
+            (1, ("a name is empty", "")),
+            (
+                1,
+                (
+                    "a name is too long",
+                    "a_tool_whose_name_is_longer_than_any_server_takes_it_and_goes_on_and_on",
+                ),
+            ),
+        ]);
+        self.count(what);
+        let (what, arguments) = *self.dice.weighed(&[
+            (6, ("arguments are good", r#"{"path":"a \"b\" \\ 北 1.50"}"#)),
+            (2, ("arguments are empty", " ")),
+            (1, ("arguments are cut", r#"{"path":"x","cont"#)),
+            (1, ("arguments are no object", r#"["path"]"#)),
+            (1, ("arguments are no JSON", "{'path': None,}")),
+            (1, ("arguments hold half a character", r#"{"a":"\ud83d"}"#)),
+            (1, ("arguments are two objects", "{}{\"a\":1}")),
+        ]);
+        self.count(what);
+        let complete = *finish == FinishReason::Stop || self.dice.permille(300);
+        self.count_if(!complete, "a call is not whole");
+        Block::Call(ModelCall {
+            wire_id: id.map(Text::from),
+            name: name.into(),
+            arguments: arguments.into(),
+            form: CallForm::Native,
+            complete,
+        })
+    }
+
+    fn result(&mut self, reply: Seq, place: usize) -> Arc<ToolResult> {
+        let outcome = *self.dice.pick(&[
+            Outcome::Ok,
+            Outcome::Ok,
+            Outcome::Empty,
+            Outcome::Error,
+            Outcome::Denied,
+            Outcome::Invalid,
+            Outcome::NeverBegan,
+            Outcome::CutShort,
+            Outcome::TimedOut,
+            Outcome::Unknown,
+        ]);
+        self.count_if(outcome == Outcome::CutShort, "a tool was interrupted");
+        self.count_if(outcome == Outcome::Unknown, "nobody knows what a tool did");
+        let text = if self.dice.permille(200) {
+            self.count("a result is empty");
+            *self.dice.pick(&["", " \n"])
+        } else {
+            *self.dice.pick(TEXTS)
+        };
+        Arc::new(ToolResult {
+            call: CallId { reply, place: u16::try_from(place).expect("few calls") },
+            outcome,
+            text: Bounded::new(text, Cap::RESULT, ""),
+            bytes: text.len() as u64,
+            blob: None,
+            facts: Vec::new(),
+            took: Span(0),
+        })
+    }
+}
