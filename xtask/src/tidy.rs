@@ -3,6 +3,7 @@
 //! Every file that git knows, or would know after `git add`, is read. There is no list of exceptions.
 
 mod bad_input;
+mod cases;
 mod rust_files;
 #[cfg(test)]
 mod tests;
@@ -48,6 +49,7 @@ pub fn run() -> Result<Outcome> {
 fn findings(files: &[File]) -> Vec<Finding> {
     let mut found = tree::check(files);
     found.extend(bad_input::check(files));
+    found.extend(cases::check(files));
     for file in files {
         found.extend(texts::check(file));
         if file.is_rust() {

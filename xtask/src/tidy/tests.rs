@@ -185,3 +185,20 @@ fn a_row_of_what_users_get_wrong_has_its_test_and_a_test_its_row() {
     let doubled = format!("README.md:6: a second row of {test}");
     check_files(vec![table(&format!("{one}{one}")), tests(&[test])], &[&doubled]);
 }
+
+#[test]
+fn a_case_has_its_test_and_a_test_of_a_case_its_row() {
+    let page = |rows: &str| file("docs/cases.md", &format!("| id | situation |\n|---|---|\n{rows}"));
+    let tests = |names: &[&str]| {
+        let tests = names.iter().map(|name| format!("#[test]\nfn {name}() {{}}\n"));
+        file("crates/a/tests/it/cases.rs", &format!("//! Doc.\n{}", tests.collect::<String>()))
+    };
+    let rows = "| A-04 | x |\n| D-10 | x |\n| D-11 | x |\n";
+    check_files(vec![page(rows), tests(&["case_a04_one", "case_a04_two", "case_d10_d11_three"])], &[]);
+    let missing = "docs/cases.md:3: no test's name begins with case_a04_";
+    check_files(vec![page("| A-04 | x |\n"), tests(&["case_a4_one", "a_case_a04_two"])], &[missing]);
+    let untold = "crates/a/tests/it/cases.rs:3: case b01 has no row in docs/cases.md";
+    check_files(vec![page(""), tests(&["case_b01_one"])], &[untold]);
+    let doubled = "docs/cases.md:4: a second row of a04";
+    check_files(vec![page("| A-04 | x |\n| A-04 | y |\n"), tests(&["case_a04_one"])], &[doubled]);
+}
