@@ -72,7 +72,10 @@ const BY_CODE: &[(&str, FailureKind)] = &[
     ("rate_limit_error", FailureKind::RateLimit),
     ("overloaded_error", FailureKind::Overloaded),
     ("server_overloaded", FailureKind::Overloaded),
+    ("server_is_overloaded", FailureKind::Overloaded),
+    ("slow_down", FailureKind::Overloaded),
     ("service_unavailable", FailureKind::Overloaded),
+    ("invalid_prompt", FailureKind::BadRequest),
 ];
 
 /// Words of an account that is empty; looked for in 402, 403 and 429. The word "billing" alone is not among

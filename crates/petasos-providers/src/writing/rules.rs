@@ -48,6 +48,8 @@ pub enum Rule {
     NoThinkingAmongForeignCalls,
     /// There are no more cache marks than a server takes (Messages).
     FewCacheMarks,
+    /// The cap of the output is no smaller than a server takes (Responses).
+    OutputCapIsTaken,
 }
 
 impl Rule {
