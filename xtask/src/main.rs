@@ -21,6 +21,7 @@ mod faults;
 mod layering;
 mod licences;
 mod report;
+mod requests;
 mod rust_text;
 mod syncs;
 mod tidy;
@@ -40,6 +41,10 @@ cargo xtask <check>
              --only NN   the one whose file starts with NN
   licences   the licence of every package in the graph
   syncs      the order of writes and syncs of the real store, seen by strace
+
+By hand, no part of ci:
+
+  requests VALIDATOR [COUNT]   so many requests on each wire (10000), judged by that Python program
 ";
 
 fn main() -> ExitCode {
@@ -53,6 +58,11 @@ fn main() -> ExitCode {
         ["faults", "--only", number] => faults::run(faults::Which::Only(number)),
         ["licences"] => licences::run(),
         ["syncs"] => syncs::run(),
+        ["requests", validator] => requests::run(validator, 10_000),
+        ["requests", validator, count] => match count.parse() {
+            Ok(count) => requests::run(validator, count),
+            Err(error) => Err(anyhow::anyhow!("{count} is no count: {error}")),
+        },
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;

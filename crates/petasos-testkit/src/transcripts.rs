@@ -13,7 +13,7 @@ use petasos_core::entry::{
     Speaker, Timing, ToolResult, When,
 };
 use petasos_core::id::{CallId, RequestId, Seq};
-use petasos_core::request::Wire;
+use petasos_core::request::{Target, ToolMode, Wire};
 use petasos_core::text::{Json, Text};
 use petasos_core::time::Span;
 use petasos_core::tool::Outcome;
@@ -33,6 +33,26 @@ pub struct Transcript {
     pub head: Head,
     /// What was said and done.
     pub items: Vec<Item>,
+}
+
+/// Whom requests go to in tests of any transcript: of each wire somebody with a profile of their own and somebody that
+/// nobody knows.
+pub fn targets() -> Vec<Target> {
+    let target = |provider: &str, model: &str, wire| Target {
+        provider: provider.into(),
+        model: model.into(),
+        wire,
+        tool_mode: ToolMode::Native,
+    };
+    vec![
+        target("example", "small", Wire::Chat),
+        target("deepseek", "deepseek-chat", Wire::Chat),
+        target("mistral", "large", Wire::Chat),
+        target("openai", "gpt-5", Wire::Responses),
+        target("example", "small", Wire::Responses),
+        target("anthropic", "claude", Wire::Messages),
+        target("example", "small", Wire::Messages),
+    ]
 }
 
 /// How often something happened, by its name.
