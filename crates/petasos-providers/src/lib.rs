@@ -5,6 +5,7 @@
 
 mod answer;
 mod anthropic;
+mod brackets;
 mod catalog;
 mod classify;
 mod endpoint;

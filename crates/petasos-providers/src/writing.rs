@@ -9,9 +9,7 @@ mod said;
 
 pub(crate) use ids::WireIds;
 pub(crate) use parts::{Marks, Parts, escaped, json};
-pub(crate) use reply::{
-    ToolSpec, arguments, calls, result, text_blocks, tool_name, tool_specs, visible_text,
-};
+pub(crate) use reply::{arguments, calls, result, text_blocks, tool_name, tool_specs, visible_text};
 pub use rules::Rule;
 pub(crate) use rules::Rules;
 pub(crate) use said::{CONTINUE, NOT_SHOWN, note, said};

@@ -9,6 +9,7 @@ use petasos_core::turn::Delta;
 
 use super::chunk::CallPiece;
 use crate::answer::BLOCK;
+use crate::brackets::Brackets;
 
 /// The calls of a reply.
 #[derive(Clone, Debug, Default)]
@@ -41,28 +42,6 @@ struct GrowingCall {
     brackets: Brackets,
     /// Its place, once it has begun.
     place: Option<u16>,
-}
-
-/// Follows the brackets of a JSON object, so that its end is seen without reading it again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Brackets {
-    /// Only blanks so far.
-    #[default]
-    Blank,
-    Open {
-        depth: usize,
-        string: InString,
-    },
-    Closed,
-    /// No object.
-    Foreign,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum InString {
-    No,
-    Yes,
-    Escaped,
 }
 
 impl GrowingCalls {
@@ -113,7 +92,7 @@ impl GrowingCalls {
         for call in &self.calls {
             let is_complete = match which {
                 Completing::All => true,
-                Completing::Closed => matches!(call.brackets, Brackets::Blank | Brackets::Closed),
+                Completing::Closed => call.brackets.are_even(),
                 Completing::Nothing => false,
             };
             deltas.extend(call.place.filter(|_| is_complete).map(|place| Delta::CallComplete { place }));
@@ -207,33 +186,5 @@ impl GrowingCall {
 
     fn is_nothing(&self) -> bool {
         self.id.is_none() && self.name.is_empty() && self.held.trim().is_empty()
-    }
-}
-
-impl Brackets {
-    fn follow(&mut self, text: &str) {
-        for byte in text.bytes() {
-            *self = self.after(byte);
-        }
-    }
-
-    fn after(self, byte: u8) -> Self {
-        let (depth, string) = match self {
-            Self::Blank if byte.is_ascii_whitespace() => return self,
-            Self::Blank if byte == b'{' => return Self::Open { depth: 1, string: InString::No },
-            Self::Blank => return Self::Foreign,
-            Self::Closed | Self::Foreign => return self,
-            Self::Open { depth, string } => (depth, string),
-        };
-        match (string, byte) {
-            (InString::Escaped, _) => Self::Open { depth, string: InString::Yes },
-            (InString::Yes, b'\\') => Self::Open { depth, string: InString::Escaped },
-            (InString::Yes, b'"') => Self::Open { depth, string: InString::No },
-            (InString::No, b'"') => Self::Open { depth, string: InString::Yes },
-            (InString::No, b'{' | b'[') => Self::Open { depth: depth.saturating_add(1), string },
-            (InString::No, b'}' | b']') if depth <= 1 => Self::Closed,
-            (InString::No, b'}' | b']') => Self::Open { depth: depth - 1, string },
-            (InString::No | InString::Yes, _) => self,
-        }
     }
 }

@@ -1,0 +1,56 @@
+//! Whether the arguments of a call can be whole, told while they come.
+
+/// Follows the brackets of a JSON object, so that its end is seen without reading it again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Brackets {
+    /// Only blanks so far.
+    #[default]
+    Blank,
+    Open {
+        depth: usize,
+        string: InString,
+    },
+    Closed,
+    /// No object.
+    Foreign,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InString {
+    No,
+    Yes,
+    Escaped,
+}
+
+impl Brackets {
+    pub(crate) fn follow(&mut self, text: &str) {
+        for byte in text.bytes() {
+            *self = self.after(byte);
+        }
+    }
+
+    /// True if nothing is open: there is a whole object, or nothing yet.
+    pub(crate) fn are_even(self) -> bool {
+        matches!(self, Self::Blank | Self::Closed)
+    }
+
+    fn after(self, byte: u8) -> Self {
+        let (depth, string) = match self {
+            Self::Blank if byte.is_ascii_whitespace() => return self,
+            Self::Blank if byte == b'{' => return Self::Open { depth: 1, string: InString::No },
+            Self::Blank => return Self::Foreign,
+            Self::Closed | Self::Foreign => return self,
+            Self::Open { depth, string } => (depth, string),
+        };
+        match (string, byte) {
+            (InString::Escaped, _) => Self::Open { depth, string: InString::Yes },
+            (InString::Yes, b'\\') => Self::Open { depth, string: InString::Escaped },
+            (InString::Yes, b'"') => Self::Open { depth, string: InString::No },
+            (InString::No, b'"') => Self::Open { depth, string: InString::Yes },
+            (InString::No, b'{' | b'[') => Self::Open { depth: depth.saturating_add(1), string },
+            (InString::No, b'}' | b']') if depth <= 1 => Self::Closed,
+            (InString::No, b'}' | b']') => Self::Open { depth: depth - 1, string },
+            (InString::No | InString::Yes, _) => self,
+        }
+    }
+}
