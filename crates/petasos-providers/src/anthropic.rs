@@ -2,6 +2,9 @@
 
 mod decode;
 mod encode;
+mod event;
+mod thinking;
+mod tokens;
 
 pub(crate) use decode::MessagesDecoder;
 pub(crate) use encode::MessagesEncoder;

@@ -76,6 +76,7 @@ const BY_CODE: &[(&str, FailureKind)] = &[
     ("slow_down", FailureKind::Overloaded),
     ("service_unavailable", FailureKind::Overloaded),
     ("invalid_prompt", FailureKind::BadRequest),
+    ("timeout_error", FailureKind::Timeout),
 ];
 
 /// Words of an account that is empty; looked for in 402, 403 and 429. The word "billing" alone is not among

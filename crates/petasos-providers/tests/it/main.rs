@@ -17,6 +17,8 @@ mod cases;
 mod catalog;
 mod classify;
 mod deep;
+mod messages_replies;
+mod messages_requests;
 mod quirks;
 mod say;
 mod server;

@@ -58,7 +58,12 @@ pub fn decode(pieces: &[&[u8]]) -> (Vec<Delta>, Result<ReplyEnd, Failure>) {
 
 /// A reply in one line a block, as core puts it together: deltas that it refuses fail the test.
 pub fn told(bytes: &[u8]) -> Vec<String> {
-    let (deltas, end) = decode(&[bytes]);
+    told_on(Wire::Chat, bytes)
+}
+
+/// The same on another wire.
+pub fn told_on(wire: Wire, bytes: &[u8]) -> Vec<String> {
+    let Decoded { deltas, end, ended: _ } = decode_on(wire, &[bytes]);
     let mut lines: Vec<String> = blocks(&deltas).iter().map(line).collect();
     lines.push(match end {
         Ok(end) => format!("end: {:?}", end.finish),
@@ -199,7 +204,12 @@ pub fn step_of(seq: u64, reply: Reply, results: &[&str]) -> Item {
 
 /// The body of a request with these items, tools allowed.
 pub fn body(head: &Head, items: &[Item]) -> Body {
-    let mut encoder = encoder(&target(), head);
+    body_on(Wire::Chat, head, items)
+}
+
+/// The same on another wire.
+pub fn body_on(wire: Wire, head: &Head, items: &[Item]) -> Body {
+    let mut encoder = encoder(&target_on(wire), head);
     items.iter().for_each(|item| encoder.push(item));
     encoder.body(&Params { tool_choice: ToolChoice::Auto }, &Tail::default())
 }

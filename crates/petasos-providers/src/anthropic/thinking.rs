@@ -1,0 +1,111 @@
+//! Thinking in requests: which blocks go back, and whether the model may think at all.
+
+use std::borrow::Cow;
+
+use petasos_core::entry::{Opaque, Said, When};
+use serde::Deserialize;
+
+use crate::writing::{Rule, Rules};
+
+/// What of a block tells whether it can go back.
+#[derive(Deserialize)]
+struct Sealed<'a> {
+    #[serde(borrow, rename = "type")]
+    type_: Cow<'a, str>,
+    #[serde(borrow, default)]
+    signature: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    data: Option<Cow<'a, str>>,
+}
+
+/// What a block of this origin goes back as: byte for byte as it came, or not at all. A server refuses a block
+/// whose seal is missing, and one that was changed.
+pub(super) fn own_block<'a>(opaque: &'a Opaque, origin: &str, rules: Rules) -> Option<&'a str> {
+    let raw = opaque.raw.as_str();
+    if &*opaque.origin != origin {
+        return (!rules.hold(Rule::OpaqueGoesHome)).then_some(raw);
+    }
+    let block: Sealed<'_> = serde_json::from_str(raw).ok()?;
+    let seal = match &*block.type_ {
+        "thinking" => block.signature,
+        "redacted_thinking" => block.data,
+        _ => return None,
+    };
+    let is_sealed = seal.is_some_and(|seal| !seal.is_empty());
+    (is_sealed || !rules.hold(Rule::ReasoningIsSealed)).then_some(raw)
+}
+
+/// Whether the model may think. A server whose model thinks refuses a request where the calls that are going on
+/// do not begin with thinking of its own; after a fallback in the middle of a turn they do not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Thinking {
+    is_known: bool,
+    bare: BareCalls,
+}
+
+/// Calls that do not begin with thinking of this origin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum BareCalls {
+    #[default]
+    None,
+    InTurn,
+    /// Something new was said behind their results. To the server it stands in the message of the results, so
+    /// the turn goes on until the next answer.
+    BeforeSaid,
+}
+
+/// Where something that was said stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In the message of the results before it.
+    BehindResults,
+    /// In a message of users' own.
+    OfItsOwn,
+}
+
+/// How a step begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Begins {
+    WithOwnThinking,
+    Otherwise,
+}
+
+impl Thinking {
+    pub(super) fn said(&mut self, said: &Said, place: Place) {
+        match (said.when, place) {
+            // A steer belongs to the turn that goes on.
+            (When::NextStep, _) => {}
+            (When::Now | When::AfterTurn, Place::OfItsOwn) => self.bare = BareCalls::None,
+            (When::Now | When::AfterTurn, Place::BehindResults) => {
+                if self.bare == BareCalls::InTurn {
+                    self.bare = BareCalls::BeforeSaid;
+                }
+            }
+        }
+    }
+
+    /// A step without calls.
+    pub(super) fn answered(&mut self) {
+        if self.bare == BareCalls::BeforeSaid {
+            self.bare = BareCalls::None;
+        }
+    }
+
+    /// A step with calls.
+    pub(super) fn called(&mut self, begins: Begins) {
+        self.answered();
+        if begins == Begins::Otherwise {
+            self.bare = BareCalls::InTurn;
+        }
+    }
+
+    /// A block of its own thinking went in.
+    pub(super) fn thought(&mut self) {
+        self.is_known = true;
+    }
+
+    /// True if the model has to be asked without.
+    pub(super) fn is_off(self) -> bool {
+        self.is_known && self.bare != BareCalls::None
+    }
+}

@@ -1,0 +1,76 @@
+//! The usage of a reply, as its events tell it.
+
+use petasos_core::usage::Usage;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::event::object;
+use crate::lenient::number;
+
+#[derive(Deserialize)]
+struct Fields<'a> {
+    #[serde(borrow, default)]
+    input_tokens: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    cache_creation_input_tokens: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    cache_read_input_tokens: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    output_tokens: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    output_tokens_details: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Details<'a> {
+    #[serde(borrow, default)]
+    thinking_tokens: Option<&'a RawValue>,
+}
+
+/// Tokens as told so far. Each number is that of the whole reply up to its event, so the last one counts and
+/// nothing is added up; a 0 behind another number is a server that did not know any more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tokens {
+    /// Not those that are in the two below.
+    input: u64,
+    cache_written: u64,
+    cache_read: u64,
+    output: u64,
+    thinking: u64,
+}
+
+impl Tokens {
+    /// Takes in the usage of an event.
+    pub(super) fn take(&mut self, usage: &RawValue) {
+        let Some(fields) = object::<Fields<'_>>(usage) else { return };
+        let input = [fields.input_tokens, fields.cache_creation_input_tokens, fields.cache_read_input_tokens];
+        // The three are parts of one number, so they count together: an estimate at the start holds what turns
+        // out to be from the cache.
+        if input.iter().any(|raw| number(*raw) > 0) {
+            let mine = [&mut self.input, &mut self.cache_written, &mut self.cache_read];
+            for (mine, raw) in mine.into_iter().zip(input) {
+                if raw.is_some() {
+                    *mine = number(raw);
+                }
+            }
+        }
+        let details = fields.output_tokens_details.and_then(object::<Details<'_>>);
+        let thinking = details.map_or(0, |details| number(details.thinking_tokens));
+        for (mine, told) in [(&mut self.output, number(fields.output_tokens)), (&mut self.thinking, thinking)]
+        {
+            if told > 0 {
+                *mine = told;
+            }
+        }
+    }
+
+    /// What was used; nothing if nobody said, for unknown is not zero.
+    pub(super) fn usage(self) -> Option<Usage> {
+        if self == Self::default() {
+            return None;
+        }
+        let input = self.input.saturating_add(self.cache_written).saturating_add(self.cache_read);
+        let reasoning = self.thinking.min(self.output);
+        Some(Usage { input, output: self.output, cached: self.cache_read, reasoning })
+    }
+}
