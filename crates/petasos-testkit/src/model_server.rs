@@ -7,7 +7,7 @@ use petasos_core::request::Wire;
 use petasos_modelserver::{Options, Recorded, Script, Server};
 use tokio::sync::oneshot;
 
-use crate::check_request::{check_prefix, check_request};
+use crate::check_request::{check_headers, check_prefix, check_request};
 
 /// A server that is running. When it is finished or dropped, every request it got is checked, and the test fails with
 /// what is wrong.
@@ -91,7 +91,7 @@ impl ModelServer {
         self
     }
 
-    /// What a client takes as its base URL.
+    /// What a client takes as its base URL, whatever its wire.
     pub fn base_url(&self) -> String {
         self.running().server.base_url()
     }
@@ -140,22 +140,29 @@ impl Drop for ModelServer {
 }
 
 fn complaints(requests: &[Recorded], prefixes: Prefixes) -> Vec<String> {
-    let chats: Vec<&Recorded> =
-        requests.iter().filter(|request| path(request).ends_with("/chat/completions")).collect();
+    let asked: Vec<(Wire, &Recorded)> =
+        requests.iter().filter_map(|request| Some((wire(request)?, request))).collect();
     let mut found = Vec::new();
-    for (at, request) in chats.iter().enumerate() {
-        let wrong = check_request(Wire::Chat, &request.body);
+    for (at, (wire, request)) in asked.iter().enumerate() {
+        let wrong = [check_request(*wire, &request.body), check_headers(*wire, &request.headers)].concat();
         found.extend(wrong.iter().map(|what| format!("request {at}: {what}")));
     }
     if prefixes == Prefixes::Stable {
-        for (at, pair) in chats.windows(2).enumerate() {
-            let wrong = check_prefix(&pair[0].body, &pair[1].body);
-            found.extend(wrong.iter().map(|what| format!("request {}: {what}", at + 1)));
+        for (at, pair) in asked.windows(2).enumerate() {
+            let (before, next) = (pair[0], pair[1]);
+            if before.0 == next.0 {
+                let wrong = check_prefix(next.0, &before.1.body, &next.1.body);
+                found.extend(wrong.iter().map(|what| format!("request {}: {what}", at + 1)));
+            }
         }
     }
     found
 }
 
-fn path(request: &Recorded) -> &str {
-    request.path.split('?').next().unwrap_or_default()
+/// The wire of a request's path; none if it asks for something else than a reply.
+fn wire(request: &Recorded) -> Option<Wire> {
+    let path = request.path.split('?').next().unwrap_or_default();
+    let wires =
+        [("/chat/completions", Wire::Chat), ("/responses", Wire::Responses), ("/messages", Wire::Messages)];
+    wires.into_iter().find(|(end, _)| path.ends_with(end)).map(|(_, wire)| wire)
 }

@@ -1,263 +1,39 @@
 //! Each rule of the judge of requests is broken by a body that breaks nothing else.
 
 use petasos_core::request::Wire;
-use petasos_testkit::check_request::check_request;
+use petasos_testkit::check_request::{check_headers, check_request};
 
-const TOOL: &str = r#"{"type":"function","function":{"name":"read_file","description":"Reads.","parameters":{"type":"object","properties":{}}}}"#;
-const SYSTEM: &str = r#"{"role":"system","content":"S"}"#;
-const USER: &str = r#"{"role":"user","content":"U"}"#;
-const CALLS: &str = r#"{"role":"assistant","content":null,"reasoning_content":"","tool_calls":[{"id":"call_1","type":"function","function":{"name":"read_file","arguments":"{\"path\":\"a\"}"}},{"id":"call_2","type":"function","function":{"name":"no_longer_there","arguments":"{}"}}]}"#;
-const RESULT_1: &str = r#"{"role":"tool","tool_call_id":"call_1","content":"one"}"#;
-const RESULT_2: &str = r#"{"role":"tool","tool_call_id":"call_2","content":"two"}"#;
-const ANSWER: &str = r#"{"role":"assistant","content":"A"}"#;
-const PICTURE: &str = r#"{"role":"user","content":[{"type":"text","text":"see"},{"type":"image_url","image_url":{"url":"data:x"}}]}"#;
-
-fn good() -> String {
-    let messages = [SYSTEM, USER, CALLS, RESULT_1, RESULT_2, ANSWER, PICTURE].join(",");
-    format!(
-        r#"{{"model":"m","parallel_tool_calls":true,"tools":[{TOOL}],"messages":[{messages}],"tool_choice":"auto","max_tokens":9,"stream":true,"stream_options":{{"include_usage":true}}}}"#
-    )
-}
-
-#[track_caller]
-fn check_body(body: &str, wanted: &[&str]) {
-    assert_eq!(check_request(Wire::Chat, body.as_bytes()), wanted, "{body}");
-}
-
-/// The good body with a change, and what is said of it.
-#[track_caller]
-fn check(from: &str, to: &str, wanted: &[&str]) {
-    let body = good();
-    assert!(body.contains(from), "nothing to change: {from}");
-    check_body(&body.replacen(from, to, 1), wanted);
-}
+mod chat;
+mod messages;
+mod responses;
 
 #[test]
-fn a_good_request_has_no_complaints() {
-    check_body(&good(), &[]);
-    check_body(r#"{"model":"m","messages":[{"role":"user","content":"U"}]}"#, &[]);
-    check(SYSTEM, &SYSTEM.replace("\"S\"", r#"[{"type":"text","text":"S"}]"#), &[]);
-    check(&format!(",{ANSWER},{PICTURE}"), "", &[]);
-    check("\"content\":null,\"reasoning_content\":\"\",", "", &[]);
-}
-
-#[test]
-fn a_body_is_an_object_of_known_keys_once_each() {
-    check_body("{\"model\":", &["no JSON: EOF while parsing a value at line 1 column 9"]);
-    check_body("[]", &["the body is no object"]);
-    let found = check_request(Wire::Chat, b"\"\xff\"");
-    assert!(found.len() == 1 && found[0].starts_with("no JSON: invalid unicode"), "{found:?}");
-    check("\"stream\":true", "\"trace_id\":1", &["body: key \"trace_id\" is not on the list"]);
-    check("\"stream\":true", "\"stream\":true,\"stream\":true", &["body: key \"stream\" stands twice"]);
-    check("\"m\"", "\"\"", &["body: no model is named"]);
-    check_body(r#"{"messages":[{"role":"user","content":"U"}]}"#, &["body: no model is named"]);
-}
-
-#[test]
-fn a_body_that_no_server_takes_is_refused_for_its_size() {
-    let found = check_request(Wire::Chat, &vec![b' '; 64 * 1024 * 1024]);
-    assert_eq!(found, ["the body has 67108864 bytes, less than 67108864 are taken"]);
-}
-
-#[test]
-fn parts_stand_in_their_order() {
-    let body = |members: &str| format!("{{{members}}}");
-    let (model, messages) = ("\"model\":\"m\"", format!("\"messages\":[{USER}]"));
-    let tools = format!("\"tools\":[{TOOL}]");
-    check_body(&body(&format!("{messages},{model}")), &["body: model does not stand first"]);
-    check_body(
-        &body(&format!("{model},{messages},{tools}")),
-        &["body: tools does not stand before the messages"],
-    );
-    for key in ["tool_choice", "max_tokens", "max_completion_tokens"] {
-        let early = body(&format!("{model},{tools},\"{key}\":1,{messages}"));
-        check_body(&early, &[&format!("body: {key} does not stand behind the messages")]);
-    }
-    for key in ["reasoning_effort", "parallel_tool_calls", "thinking"] {
-        let late = body(&format!("{model},{tools},{messages},\"{key}\":1"));
-        check_body(&late, &[&format!("body: {key} does not stand before the messages")]);
+fn a_body_is_an_object_that_is_not_too_large_on_every_wire() {
+    for wire in [Wire::Chat, Wire::Responses, Wire::Messages] {
+        let check = |body: &[u8], wanted: &str| assert_eq!(check_request(wire, body), [wanted]);
+        check(b"{\"model\":", "no JSON: EOF while parsing a value at line 1 column 9");
+        check(b"[]", "the body is no object");
+        check(&vec![b' '; 64 << 20], "the body has 67108864 bytes, less than 67108864 are taken");
+        let found = check_request(wire, b"\"\xff\"");
+        assert!(found.len() == 1 && found[0].starts_with("no JSON: invalid unicode"), "{found:?}");
+        let lone = check_request(wire, br#"{"model":"\ud800"}"#);
+        assert!(lone.len() == 1 && lone[0].starts_with("no JSON: "), "{lone:?}");
     }
 }
 
 #[test]
-fn tools_are_whole() {
-    let check = |from: &str, to: &str, wanted: &str| check(TOOL, &TOOL.replacen(from, to, 1), &[wanted]);
-    check("\"type\":\"function\"", "\"type\":\"other\"", "tools[0]: its type is not function");
-    check(
-        "{\"type\":\"function\",",
-        "{\"type\":\"function\",\"id\":1,",
-        "tools[0]: key \"id\" is not on the list",
-    );
-    check("\"name\"", "\"rerun\":1,\"name\"", "tools[0]: key \"rerun\" is not on the list");
-    check("read_file", "读", "tools[0]: the name \"读\" is not 1 to 64 of [a-zA-Z0-9_-]");
-    check(
-        "read_file",
-        &"n".repeat(65),
-        &format!("tools[0]: the name {:?} is not 1 to 64 of [a-zA-Z0-9_-]", "n".repeat(65)),
-    );
-    check("Reads.", " ", "tools[0]: no description");
-    check("\"description\":\"Reads.\",", "", "tools[0]: no description");
-    check("\"type\":\"object\"", "\"type\":\"array\"", "tools[0]: its parameters are no schema of an object");
-    check(TOOL, "1", "tools[0]: no object");
-    check(TOOL, "{\"type\":\"function\"}", "tools[0]: no function");
-    check(TOOL, "", "tools: no list with something in it; leave the key out");
-    check(TOOL, &format!("{TOOL},{TOOL}"), "tools[1]: the name \"read_file\" stands twice");
-}
-
-#[test]
-fn what_goes_with_tools_does_not_come_without() {
-    let body =
-        |key: &str| format!("{{\"model\":\"m\",\"parallel_tool_calls\":true,\"messages\":[{USER}]{key}}}");
-    check_body(&body(""), &["body: parallel_tool_calls without tools"]);
-    let both = ["body: tool_choice without tools", "body: parallel_tool_calls without tools"];
-    check_body(&body(",\"tool_choice\":\"none\""), &both);
-}
-
-#[test]
-fn roles_are_known_and_in_order() {
-    let late = "a system message that is not the first";
-    check(
-        SYSTEM,
-        &SYSTEM.replace("system", "developer"),
-        &["messages[0]: the role \"developer\" is not on the list"],
-    );
-    check(PICTURE, &format!("{SYSTEM},{USER}"), &[&format!("messages[6]: {late}")]);
-    check(SYSTEM, &[SYSTEM, SYSTEM].join(","), &[&format!("messages[1]: {late}")]);
-    check(&format!("{USER},"), "", &["messages[1]: nothing of the user's stands before it"]);
-    check(&format!(",{PICTURE}"), "", &["messages: the last one is neither the user's nor a tool's"]);
-    check(PICTURE, &format!("7,{PICTURE}"), &["messages[6]: no object"]);
-    check_body("{\"model\":\"m\",\"messages\":[]}", &["messages: no list with something in it"]);
-}
-
-#[test]
-fn messages_have_the_keys_of_their_role() {
-    check(USER, &USER.replace('}', ",\"name\":\"n\"}"), &["messages[1]: key \"name\" is not on the list"]);
-    check(ANSWER, &ANSWER.replace('}', ",\"usage\":1}"), &["messages[5]: key \"usage\" is not on the list"]);
-    check(
-        RESULT_1,
-        &RESULT_1.replace('}', ",\"name\":\"n\"}"),
-        &["messages[3]: key \"name\" is not on the list"],
-    );
-    check(USER, &USER.replace('}', ",\"content\":\"U\"}"), &["messages[1]: key \"content\" stands twice"]);
-    check(
-        USER,
-        &USER.replace('}', ",\"tool_calls\":null}"),
-        &[
-            "messages[1]: key \"tool_calls\" is not on the list",
-            "messages[1]: its tool_calls are no list with something in it",
-        ],
-    );
-    check(
-        "{\"id\":\"call_1\",",
-        "{\"index\":0,\"id\":\"call_1\",",
-        &["messages[2].tool_calls[0]: key \"index\" is not on the list"],
-    );
-    check(
-        "{\"name\":\"no_longer_there\"",
-        "{\"x\":0,\"name\":\"no_longer_there\"",
-        &["messages[2].tool_calls[1]: key \"x\" is not on the list"],
-    );
-}
-
-#[test]
-fn every_call_has_one_result_in_its_place() {
-    check(
-        &[RESULT_1, RESULT_2].join(","),
-        &[RESULT_2, RESULT_1].join(","),
-        &[
-            "messages[3]: the result of \"call_2\" where that of \"call_1\" is next",
-            "messages[4]: the result of \"call_1\" where that of \"call_2\" is next",
-        ],
-    );
-    check(&format!("{RESULT_2},"), "", &["messages[4]: no result of \"call_2\" before it"]);
-    check(
-        RESULT_2,
-        &[RESULT_2, RESULT_2].join(","),
-        &["messages[5]: the result of \"call_2\", which no call before it waits for"],
-    );
-    check(
-        RESULT_1,
-        &[RESULT_1, USER].join(","),
-        &[
-            "messages[4]: no result of \"call_2\" before it",
-            "messages[5]: the result of \"call_2\", which no call before it waits for",
-        ],
-    );
-    check(&format!(",{RESULT_2},{ANSWER},{PICTURE}"), "", &["the end: no result of \"call_2\" before it"]);
-    check(
-        "\"tool_call_id\":\"call_1\",",
-        "",
-        &["messages[3]: the result of \"\" where that of \"call_1\" is next"],
-    );
-}
-
-#[test]
-fn ids_names_and_arguments_of_calls_fit_everywhere() {
-    let rename = |id: &str, wanted: &[&str]| check_body(&good().replace("call_2", id), wanted);
-    let longest = "x".repeat(40);
-    rename(&longest, &[]);
-    let wrong =
-        |id: &str| format!("messages[2].tool_calls[1]: the id {id:?} is not 1 to 40 of [a-zA-Z0-9_-]");
-    for id in ["x".repeat(41), "a.b".into(), String::new(), "号".into()] {
-        rename(&id, &[&wrong(&id)]);
+fn messages_name_their_version_in_a_header() {
+    let with = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
+    let good = with("anthropic-version", "2023-06-01");
+    for wire in [Wire::Chat, Wire::Responses, Wire::Messages] {
+        assert_eq!(check_headers(wire, &good), Vec::<String>::new());
     }
-    rename("call_1", &["messages[2].tool_calls[1]: the id \"call_1\" stands twice"]);
-    check(
-        "no_longer_there",
-        "a b",
-        &["messages[2].tool_calls[1]: the name \"a b\" is not 1 to 64 of [a-zA-Z0-9_-]"],
-    );
-    for arguments in ["\"\"", "\"[]\"", "\"{\"", "{}", "null", "\"1\""] {
-        let what = "messages[2].tool_calls[1]: its arguments are no text that holds a JSON object";
-        check("\"{}\"", arguments, &[what]);
+    for wire in [Wire::Chat, Wire::Responses] {
+        assert_eq!(check_headers(wire, &[]), Vec::<String>::new());
     }
-    check(
-        "\"id\":\"call_2\",\"type\":\"function\"",
-        "\"id\":\"call_2\"",
-        &["messages[2].tool_calls[1]: its type is not function"],
-    );
-}
-
-/// The same id in another step of the conversation.
-#[test]
-fn an_id_is_unique_in_the_whole_request() {
-    let again = [CALLS, RESULT_1, RESULT_2, USER].join(",").replace("call_2", "call_3");
-    check(PICTURE, &again, &["messages[6].tool_calls[0]: the id \"call_1\" stands twice"]);
-}
-
-#[test]
-fn nothing_is_empty() {
-    check("\"content\":\"U\"", "\"content\":\"\"", &["messages[1]: an empty content"]);
-    check("\"content\":\"U\"", "\"content\":[]", &["messages[1]: an empty content"]);
-    check("\"content\":\"U\"", "\"content\":null", &["messages[1]: no content and no calls"]);
-    check("\"content\":\"U\"", "\"content\":1", &["messages[1]: its content is neither text nor list"]);
-    check(ANSWER, "{\"role\":\"assistant\"}", &["messages[5]: no content and no calls"]);
-    check("\"content\":null", "\"content\":\"\"", &["messages[2]: an empty content"]);
-    check("\"content\":\"one\"", "\"content\":\"\"", &["messages[3]: an empty content"]);
-    check("\"content\":\"one\"", "\"content\":\" \\n\"", &["messages[3]: an empty content"]);
-    check("\"text\":\"see\"", "\"text\":\"\"", &["messages[6]: an empty part of its content"]);
-    check("\"url\":\"data:x\"", "\"u\":1", &["messages[6]: an image without its URL"]);
-    check(
-        "\"type\":\"text\"",
-        "\"type\":\"file\"",
-        &["messages[6]: a part of its content is neither text nor image_url"],
-    );
-    check(
-        ANSWER,
-        &ANSWER.replace('}', ",\"tool_calls\":[]}"),
-        &["messages[5]: its tool_calls are no list with something in it"],
-    );
-}
-
-#[test]
-fn a_result_has_its_cap_and_its_mark() {
-    check("\"one\"", &format!("{:?}", "长".repeat(50_200)), &[]);
-    let long = format!("{:?}", "长".repeat(50_201));
-    check("\"one\"", &long, &["messages[3]: a result of 50201 characters, at most 50000"]);
-}
-
-#[test]
-#[should_panic(expected = "no rules for requests of Messages")]
-fn a_wire_without_rules_is_not_passed() {
-    check_request(Wire::Messages, b"{}");
+    let wrong = |version: &str| vec![format!("anthropic-version is {version:?}, and has to be a date")];
+    assert_eq!(check_headers(Wire::Messages, &with("version", "2023-06-01")), wrong(""));
+    for version in ["", "latest", "2023-6-1", "2023-06-011"] {
+        assert_eq!(check_headers(Wire::Messages, &with("anthropic-version", version)), wrong(version));
+    }
 }

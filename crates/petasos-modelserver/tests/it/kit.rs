@@ -10,13 +10,21 @@ const GOOD: &str = r#"{"model":"m","messages":[{"role":"user","content":"U"}]}"#
 const OTHER: &str = r#"{"model":"n","messages":[{"role":"user","content":"U"}]}"#;
 const BAD: &str = r#"{"model":"m","messages":[{"role":"user","content":""}]}"#;
 
+const RESPONSES: &str = r#"{"model":"m","input":[{"type":"message","role":"user","content":"U"}]}"#;
+const MESSAGES: &str = r#"{"model":"m","messages":[{"role":"user","content":"U"}],"max_tokens":9}"#;
+const VERSION: &str = "\r\nanthropic-version: 2023-06-01";
+
 fn ask(server: &ModelServer, body: &str) -> String {
+    ask_at(server, "chat/completions", "", body)
+}
+
+fn ask_at(server: &ModelServer, path: &str, headers: &str, body: &str) -> String {
     let base = server.base_url();
     let address = base.strip_prefix("http://").unwrap().strip_suffix("/v1").unwrap();
     let mut stream = TcpStream::connect(address).unwrap();
     let length = body.len();
     let head = format!(
-        "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {length}"
+        "POST /v1/{path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {length}{headers}"
     );
     stream.write_all(format!("{head}\r\n\r\n{body}").as_bytes()).unwrap();
     let mut answer = String::new();
@@ -60,6 +68,40 @@ fn parts_that_change_fail_the_test_unless_that_is_meant() {
     let failed = failure(|| talk(ModelServer::start("{}\n{}"))).unwrap();
     assert!(failed.starts_with("wrong requests:\nrequest 1: 10 of"), "{failed}");
     assert_eq!(failure(|| talk(ModelServer::start("{}\n{}").with_breaks())), None);
+}
+
+#[test]
+fn each_request_is_judged_by_the_wire_of_its_path() {
+    let server = ModelServer::start("{}\n{}\n{}\n{}");
+    ask(&server, GOOD);
+    ask_at(&server, "responses?a=b", "", RESPONSES);
+    ask_at(&server, "messages", VERSION, MESSAGES);
+    // Of another wire, it does not have to begin like its neighbour.
+    ask(&server, OTHER);
+    assert_eq!(server.finish().len(), 4);
+    let wrong = |path: &str, headers: &str, body: &str| {
+        let failed = failure(|| {
+            let server = ModelServer::start("{}");
+            ask_at(&server, path, headers, body);
+        });
+        failed.unwrap().strip_prefix("wrong requests:\nrequest 0: ").unwrap().to_owned()
+    };
+    assert_eq!(wrong("responses", "", &RESPONSES.replace("\"U\"", "\"\"")), "input[0]: an empty content");
+    assert_eq!(wrong("messages", VERSION, GOOD), "body: no max_tokens");
+    assert_eq!(wrong("messages", "", MESSAGES), "anthropic-version is \"\", and has to be a date");
+}
+
+#[test]
+fn parts_of_every_wire_are_compared() {
+    for (path, headers, body) in [("responses", "", RESPONSES), ("messages", VERSION, MESSAGES)] {
+        let failed = failure(|| {
+            let server = ModelServer::start("{}\n{}");
+            ask_at(&server, path, headers, body);
+            ask_at(&server, path, headers, &body.replace("\"m\"", "\"n\""));
+        });
+        let failed = failed.unwrap();
+        assert!(failed.starts_with("wrong requests:\nrequest 1: 10 of"), "{failed}");
+    }
 }
 
 #[test]

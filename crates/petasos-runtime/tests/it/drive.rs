@@ -199,7 +199,11 @@ async fn p10_new_parts_in_the_log_are_all_parts_of_the_last_body_also_over_proce
     assert_eq!(new, [4, 1, 2, 1]);
     let bodies = around.model.bodies();
     for pair in bodies.windows(2) {
-        let complaints = petasos_testkit::check_request::check_prefix(&pair[0], &pair[1]);
+        let complaints = petasos_testkit::check_request::check_prefix(
+            petasos_core::request::Wire::Chat,
+            &pair[0],
+            &pair[1],
+        );
         assert_eq!(complaints, Vec::<String>::new());
     }
     assert_eq!(target("first"), requests[0].target);

@@ -8,11 +8,12 @@ use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 /// The members of an object, as they stand.
 pub type Members = Vec<(String, Node)>;
 
-/// A value. Of a number or a truth nothing is kept: no rule asks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A value. Of a number no rule asks for more than a float holds.
+#[derive(Clone, Debug, PartialEq)]
 pub enum Node {
     Null,
-    Scalar,
+    Truth(bool),
+    Number(f64),
     Text(String),
     List(Vec<Node>),
     Object(Members),
@@ -38,6 +39,16 @@ pub fn text<'a>(members: &'a Members, key: &str) -> Option<&'a str> {
     find(members, key).and_then(Node::text)
 }
 
+/// The number under a key.
+pub fn number(members: &Members, key: &str) -> Option<f64> {
+    if let Some(Node::Number(number)) = find(members, key) { Some(*number) } else { None }
+}
+
+/// The truth under a key.
+pub fn truth(members: &Members, key: &str) -> Option<bool> {
+    if let Some(Node::Truth(truth)) = find(members, key) { Some(*truth) } else { None }
+}
+
 impl<'de> Deserialize<'de> for Node {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(AnyValue)
@@ -57,20 +68,20 @@ impl<'de> Visitor<'de> for AnyValue {
         Ok(Node::Null)
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<Node, E> {
-        Ok(Node::Scalar)
+    fn visit_bool<E>(self, truth: bool) -> Result<Node, E> {
+        Ok(Node::Truth(truth))
     }
 
-    fn visit_i64<E>(self, _: i64) -> Result<Node, E> {
-        Ok(Node::Scalar)
+    fn visit_i64<E>(self, number: i64) -> Result<Node, E> {
+        Ok(Node::Number(number as f64))
     }
 
-    fn visit_u64<E>(self, _: u64) -> Result<Node, E> {
-        Ok(Node::Scalar)
+    fn visit_u64<E>(self, number: u64) -> Result<Node, E> {
+        Ok(Node::Number(number as f64))
     }
 
-    fn visit_f64<E>(self, _: f64) -> Result<Node, E> {
-        Ok(Node::Scalar)
+    fn visit_f64<E>(self, number: f64) -> Result<Node, E> {
+        Ok(Node::Number(number))
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Node, E> {

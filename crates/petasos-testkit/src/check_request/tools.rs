@@ -1,0 +1,86 @@
+//! What the tools of all wires have in common.
+
+use std::collections::BTreeSet;
+
+use super::Findings;
+use super::body::listed;
+use super::json::{Members, Node, find, text, truth};
+
+/// No vendor takes more.
+const MOST_TOOLS: usize = 128;
+
+/// The tools of a body by their names; what is peculiar to the wire is looked at by `each`, which says where name,
+/// description and schema stand.
+pub fn check_tools<'a>(
+    body: &'a Members,
+    schema: &str,
+    mut each: impl FnMut(&str, &'a Members, &mut Findings) -> Option<&'a Members>,
+    found: &mut Findings,
+) -> BTreeSet<&'a str> {
+    let mut names = BTreeSet::new();
+    if find(body, "tools").is_none() {
+        return names;
+    }
+    let Some(tools) = listed(body, "tools") else {
+        found.add("tools: no list with something in it; leave the key out");
+        return names;
+    };
+    if tools.len() > MOST_TOOLS {
+        found.add(format!("tools: {} of them, at most {MOST_TOOLS}", tools.len()));
+    }
+    for (at, tool) in tools.iter().enumerate() {
+        let place = format!("tools[{at}]");
+        let Some(tool) = tool.object() else {
+            found.add(format!("{place}: no object"));
+            continue;
+        };
+        let Some(face) = each(&place, tool, found) else { continue };
+        let name = text(face, "name").unwrap_or_default();
+        found.name(&place, name);
+        if !names.insert(name) {
+            found.add(format!("{place}: the name {name:?} stands twice"));
+        }
+        if text(face, "description").is_none_or(|text| text.trim().is_empty()) {
+            found.add(format!("{place}: no description"));
+        }
+        let of = find(face, schema);
+        if of.and_then(Node::object).and_then(|schema| text(schema, "type")) != Some("object") {
+            let verb = if schema.ends_with('s') { "are" } else { "is" };
+            found.add(format!("{place}: its {schema} {verb} no schema of an object"));
+        }
+        if let (Some(true), Some(of)) = (truth(face, "strict"), of) {
+            check_strict(&place, of, found);
+        }
+    }
+    names
+}
+
+/// A schema that is held to strictly closes each object and requires each property.
+fn check_strict(place: &str, schema: &Node, found: &mut Findings) {
+    let Some(schema) = schema.object() else { return };
+    let properties = find(schema, "properties").and_then(Node::object);
+    if properties.is_some() || text(schema, "type") == Some("object") {
+        if truth(schema, "additionalProperties") != Some(false) {
+            found.add(format!("{place}: it is strict, and an object of its schema is open"));
+        }
+        let required = listed(schema, "required").unwrap_or_default();
+        for (name, _) in properties.into_iter().flatten() {
+            if !required.iter().any(|one| one.text() == Some(name)) {
+                found.add(format!("{place}: it is strict, and {name:?} of its schema is not required"));
+            }
+        }
+    }
+    let named = ["properties", "$defs", "definitions"].into_iter().filter_map(|key| find(schema, key));
+    let named = named.filter_map(Node::object).flatten().map(|(_, schema)| schema);
+    let inner = named.chain(find(schema, "items")).chain(listed(schema, "anyOf").unwrap_or_default());
+    inner.for_each(|inner| check_strict(place, inner, found));
+}
+
+/// What may not be said where there are no tools.
+pub fn check_without_tools(body: &Members, keys: &[&str], found: &mut Findings) {
+    if find(body, "tools").is_none() {
+        for key in keys.iter().filter(|key| find(body, key).is_some()) {
+            found.add(format!("body: {key} without tools"));
+        }
+    }
+}
