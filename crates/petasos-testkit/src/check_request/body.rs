@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::Findings;
-use super::json::{Members, Node, find, number, text};
+use super::json::{Members, Node, find, number, text, truth};
 
 /// Where a key of a body stands. What changes from request to request stands behind the content, else it would break
 /// the prefix; what a provider caches on stands before it.
@@ -59,6 +59,21 @@ pub fn check_range(body: &Members, key: &str, range: RangeInclusive<f64>, found:
         let wanted =
             if most.is_finite() { format!("{least} to {most}") } else { format!("at least {least}") };
         found.add(format!("body: {key} is not {wanted}"));
+    }
+}
+
+/// The count under a key, if the key is there, is a whole number of at least so many.
+pub fn check_count(body: &Members, key: &str, least: f64, found: &mut Findings) {
+    let fits = |count: f64| count >= least && count.fract() == 0.0;
+    if find(body, key).is_some() && !number(body, key).is_some_and(fits) {
+        found.add(format!("body: {key} is no whole number of at least {least}"));
+    }
+}
+
+/// What is under these keys, if they are there, is true or false.
+pub fn check_truths(body: &Members, keys: &[&str], found: &mut Findings) {
+    for key in keys.iter().filter(|key| find(body, key).is_some() && truth(body, key).is_none()) {
+        found.add(format!("body: {key} is neither true nor false"));
     }
 }
 

@@ -1,9 +1,9 @@
 //! Rules of chat completions.
 
 use super::Findings;
-use super::body::{Keys, Place, check_keys, listed};
-use super::content::{check_content, check_text, texts};
-use super::json::{Members, Node, find, text};
+use super::body::{Keys, Place, check_count, check_keys, check_range, check_truths, listed};
+use super::content::{check_content, check_text, shows, texts};
+use super::json::{Members, Node, find, text, truth};
 use super::pairs::Pairs;
 use super::tools::{check_tools, check_without_tools};
 
@@ -46,8 +46,27 @@ pub fn check(body: &Members, found: &mut Findings) {
         found.keys(place, function, TOOL_FUNCTION);
         Some(function)
     };
-    check_tools(body, "parameters", face, found);
+    let names = check_tools(body, "parameters", face, found);
     check_without_tools(body, &["tool_choice", "parallel_tool_calls"], found);
+    let named = |choice| find(choice, "function").and_then(Node::object).and_then(|tool| text(tool, "name"));
+    match find(body, "tool_choice") {
+        None => {}
+        Some(Node::Text(choice)) if matches!(choice.as_str(), "auto" | "none" | "required") => {}
+        Some(Node::Object(choice)) if named(choice).is_some_and(|name| names.contains(name)) => {}
+        Some(_) => found.add("body: tool_choice is neither a word for it nor a tool that is there"),
+    }
+    check_truths(body, &["stream", "parallel_tool_calls", "enable_thinking"], found);
+    check_range(body, "temperature", 0.0..=2.0, found);
+    check_range(body, "top_p", 0.0..=1.0, found);
+    for key in ["max_tokens", "max_completion_tokens"] {
+        check_count(body, key, 1.0, found);
+    }
+    if find(body, "max_tokens").is_some() && find(body, "max_completion_tokens").is_some() {
+        found.add("body: max_tokens and max_completion_tokens");
+    }
+    if find(body, "stream_options").is_some() && truth(body, "stream") != Some(true) {
+        found.add("body: stream_options without stream");
+    }
     match listed(body, "messages") {
         Some(messages) => Conversation::default().check(messages, found),
         None => found.add("messages: no list with something in it"),
@@ -159,8 +178,8 @@ fn content_part(place: &str, part: &Members, found: &mut Findings) {
         }
         Some("image_url") => {
             found.keys(place, part, &["type", "image_url"]);
-            let url = find(part, "image_url").and_then(Node::object).and_then(|image| text(image, "url"));
-            if url.is_none_or(str::is_empty) {
+            let image = find(part, "image_url").and_then(Node::object);
+            if !image.is_some_and(|image| shows(image, "url")) {
                 found.add(format!("{place}: an image without its URL"));
             }
         }

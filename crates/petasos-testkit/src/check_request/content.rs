@@ -52,3 +52,30 @@ pub fn texts(content: Option<&Node>) -> Vec<&str> {
 pub fn says(members: &Members, key: &str) -> bool {
     find(members, key).and_then(Node::text).is_some_and(|text| !text.trim().is_empty())
 }
+
+/// True if an address of a picture stands under a key, or the picture itself.
+pub fn shows(members: &Members, key: &str) -> bool {
+    let Some(url) = text(members, key) else { return false };
+    match url.strip_prefix("data:").and_then(|data| data.split_once(";base64,")) {
+        Some((of, data)) => is_picture(of) && is_base64(data),
+        None => is_address(url),
+    }
+}
+
+/// True for a place in the web.
+pub fn is_address(url: &str) -> bool {
+    let place = url.strip_prefix("https://").or(url.strip_prefix("http://"));
+    place.is_some_and(|place| !place.is_empty() && !place.contains(char::is_whitespace))
+}
+
+/// True for the types of pictures that all vendors take.
+pub fn is_picture(of: &str) -> bool {
+    matches!(of, "image/jpeg" | "image/png" | "image/gif" | "image/webp")
+}
+
+/// True for something in base64 with its padding.
+pub fn is_base64(text: &str) -> bool {
+    let digits = text.trim_end_matches('=');
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/';
+    !digits.is_empty() && text.len() % 4 == 0 && text.len() - digits.len() < 3 && digits.bytes().all(plain)
+}

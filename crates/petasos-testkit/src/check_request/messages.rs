@@ -1,8 +1,8 @@
 //! Rules of Messages.
 
 use super::Findings;
-use super::body::{Keys, Place, check_keys, check_range, listed};
-use super::content::{check_content, check_text, says, texts};
+use super::body::{Keys, Place, check_count, check_keys, check_range, check_truths, listed};
+use super::content::{check_content, check_text, is_address, is_base64, is_picture, says, texts};
 use super::json::{Members, Node, find, number, text, truth};
 use super::pairs::Pairs;
 use super::tools::{check_tools, check_without_tools};
@@ -12,7 +12,8 @@ const BODY: Keys = Keys {
     all: &[
         ("model", Place::First),
         ("stream", Place::Before),
-        ("tools", Place::Before),
+        // Where they stand otherwise is looked at below.
+        ("tools", Place::Either),
         ("system", Place::Before),
         ("messages", Place::Content),
         ("max_tokens", Place::After),
@@ -56,13 +57,14 @@ pub fn check(body: &Members, found: &mut Findings) {
         }
     }
     check_marks(body, found);
-    check_range(body, "max_tokens", 1.0..=f64::INFINITY, found);
+    check_count(body, "max_tokens", 1.0, found);
     if find(body, "max_tokens").is_none() {
         found.add("body: no max_tokens");
     }
     check_range(body, "temperature", 0.0..=1.0, found);
     check_range(body, "top_p", 0.0..=1.0, found);
-    check_range(body, "top_k", 0.0..=f64::INFINITY, found);
+    check_count(body, "top_k", 0.0, found);
+    check_truths(body, &["stream"], found);
     let says_something = |one: &Node| one.text().is_some_and(|text| !text.trim().is_empty());
     if find(body, "stop_sequences").is_some()
         && !listed(body, "stop_sequences").is_some_and(|all| all.iter().all(says_something))
@@ -78,7 +80,13 @@ pub fn check(body: &Members, found: &mut Findings) {
     if pairs.any() && find(body, "tools").is_none() {
         found.add("body: calls without tools");
     }
-    if thinking == Thinking::Budgeted {
+    let thinks = match thinking {
+        Thinking::Budgeted => true,
+        // A server may think by itself. That it did can be seen.
+        Thinking::Untold => messages.iter().any(|message| blocks(message).any(is_thinking)),
+        Thinking::Off | Thinking::Adaptive => false,
+    };
+    if thinks {
         begins_with_thinking(messages, found);
     }
 }
@@ -103,6 +111,12 @@ fn tools(body: &Members, found: &mut Findings) {
     };
     let names = check_tools(body, "input_schema", face, found);
     check_without_tools(body, &["tool_choice"], found);
+    let place = |key: &str| body.iter().position(|(name, _)| name == key);
+    let choice = find(body, "tool_choice").and_then(Node::object).and_then(|choice| text(choice, "type"));
+    // Those that are there only because calls need some may not be called, and change as calls come.
+    if place("tools") > place("messages") && choice != Some("none") {
+        found.add("body: tools that may be called do not stand before the messages");
+    }
     let Some(choice) = find(body, "tool_choice") else { return };
     let choice = choice.object().map(|choice| (text(choice, "type"), text(choice, "name"), choice));
     match choice {
@@ -152,6 +166,7 @@ fn add_marks<'a>(members: &'a Members, marks: &mut Vec<&'a Node>) {
 /// How the model is asked to think.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Thinking {
+    Untold,
     Off,
     /// It has to, and so do the turns before.
     Budgeted,
@@ -159,7 +174,7 @@ enum Thinking {
 }
 
 fn thinking(body: &Members, found: &mut Findings) -> Thinking {
-    let Some(asked) = find(body, "thinking") else { return Thinking::Off };
+    let Some(asked) = find(body, "thinking") else { return Thinking::Untold };
     let (thinking, keys): (_, &[&str]) = match asked.object().map(|asked| text(asked, "type")) {
         Some(Some("disabled")) => (Thinking::Off, &["type"]),
         Some(Some("enabled")) => (Thinking::Budgeted, &["type", "budget_tokens", "display"]),
@@ -179,7 +194,7 @@ fn thinking(body: &Members, found: &mut Findings) -> Thinking {
             found.add("thinking: max_tokens is not more than its budget_tokens");
         }
     }
-    if thinking != Thinking::Off {
+    if matches!(thinking, Thinking::Budgeted | Thinking::Adaptive) {
         if number(body, "temperature").is_some_and(|temperature| temperature < 1.0) {
             found.add("body: a temperature beside thinking");
         }
@@ -197,17 +212,24 @@ fn thinking(body: &Members, found: &mut Findings) -> Thinking {
     thinking
 }
 
-/// The turn that is gone on with has to begin with its thinking, where thinking is asked for.
+/// The turn that is gone on with has to begin with its thinking, where the model thinks.
 fn begins_with_thinking(messages: &[Node], found: &mut Findings) {
-    let blocks = |at: usize| messages.get(at).and_then(Node::object).and_then(|one| listed(one, "content"));
-    let kind = |block: &Node| block.object().and_then(|block| text(block, "type")).map(str::to_owned);
     let Some(at) = messages.len().checked_sub(2) else { return };
-    let Some(answer) = blocks(at) else { return };
-    let calls = answer.iter().any(|block| kind(block).as_deref() == Some("tool_use"));
-    let first = answer.first().and_then(kind);
-    if calls && !matches!(first.as_deref(), Some("thinking" | "redacted_thinking")) {
-        found.add(format!("messages[{at}]: calls that do not begin with thinking, though that is asked for"));
+    let Some(answer) = messages.get(at) else { return };
+    let calls = blocks(answer).any(|block| text(block, "type") == Some("tool_use"));
+    if calls && !blocks(answer).next().is_some_and(is_thinking) {
+        found
+            .add(format!("messages[{at}]: calls that do not begin with thinking, which is not switched off"));
     }
+}
+
+fn blocks(message: &Node) -> impl Iterator<Item = &Members> {
+    let blocks = message.object().and_then(|message| listed(message, "content")).unwrap_or_default();
+    blocks.iter().filter_map(Node::object)
+}
+
+fn is_thinking(block: &Members) -> bool {
+    matches!(text(block, "type"), Some("thinking" | "redacted_thinking"))
 }
 
 /// What has been said so far.
@@ -353,8 +375,11 @@ fn said_by_user(place: &str, block: &Members, found: &mut Findings) {
             found.keys(place, block, IMAGE);
             let source = find(block, "source").and_then(Node::object);
             let whole = source.is_some_and(|source| match text(source, "type") {
-                Some("base64") => says(source, "media_type") && says(source, "data"),
-                Some("url") => says(source, "url"),
+                Some("base64") => {
+                    text(source, "media_type").is_some_and(is_picture)
+                        && text(source, "data").is_some_and(is_base64)
+                }
+                Some("url") => text(source, "url").is_some_and(is_address),
                 _ => false,
             });
             if !whole {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::body::{Keys, Place, check_keys, check_range, listed};
-use super::content::{check_content, check_text, says, texts};
+use super::body::{Keys, Place, check_count, check_keys, check_range, check_truths, listed};
+use super::content::{check_content, check_text, says, shows, texts};
 use super::json::{Members, Node, find, text, truth};
 use super::pairs::Pairs;
 use super::tools::{check_tools, check_without_tools};
@@ -72,7 +72,8 @@ pub fn check(body: &Members, found: &mut Findings) {
     }
     check_range(body, "temperature", 0.0..=2.0, found);
     check_range(body, "top_p", 0.0..=1.0, found);
-    check_range(body, "max_output_tokens", 16.0..=f64::INFINITY, found);
+    check_count(body, "max_output_tokens", 16.0, found);
+    check_truths(body, &["stream", "store", "parallel_tool_calls"], found);
     let Some(items) = listed(body, "input") else {
         found.add("input: no list with something in it");
         return;
@@ -244,7 +245,7 @@ fn said_by_user(place: &str, part: &Members, found: &mut Findings) {
         }
         Some("input_image") => {
             found.keys(place, part, &["type", "image_url", "detail"]);
-            if !says(part, "image_url") {
+            if !shows(part, "image_url") {
                 found.add(format!("{place}: an image without its URL"));
             }
             if !says(part, "detail") {

@@ -6,6 +6,9 @@ use super::Findings;
 use super::body::listed;
 use super::json::{Members, Node, find, text, truth};
 
+/// What a value can be.
+const TYPES: &[&str] = &["object", "array", "string", "number", "integer", "boolean", "null"];
+
 /// No vendor takes more.
 const MOST_TOOLS: usize = 128;
 
@@ -48,11 +51,36 @@ pub fn check_tools<'a>(
             let verb = if schema.ends_with('s') { "are" } else { "is" };
             found.add(format!("{place}: its {schema} {verb} no schema of an object"));
         }
-        if let (Some(true), Some(of)) = (truth(face, "strict"), of) {
+        let Some(of) = of else { continue };
+        check_types(&place, of, found);
+        if truth(face, "strict") == Some(true) {
             check_strict(&place, of, found);
         }
     }
     names
+}
+
+/// The schemas inside of one.
+fn inner(schema: &Members) -> impl Iterator<Item = &Node> {
+    let named = ["properties", "$defs", "definitions"].into_iter().filter_map(|key| find(schema, key));
+    let named = named.filter_map(Node::object).flatten().map(|(_, schema)| schema);
+    let listed = ["anyOf", "oneOf", "allOf"].into_iter().filter_map(|key| listed(schema, key)).flatten();
+    named.chain(find(schema, "items")).chain(listed)
+}
+
+/// A schema names no type that there is not.
+fn check_types(place: &str, schema: &Node, found: &mut Findings) {
+    let Some(schema) = schema.object() else { return };
+    let is_known = |of: &Node| of.text().is_some_and(|of| TYPES.contains(&of));
+    let known = match find(schema, "type") {
+        None => true,
+        Some(Node::List(types)) => !types.is_empty() && types.iter().all(is_known),
+        Some(of) => is_known(of),
+    };
+    if !known {
+        found.add(format!("{place}: a type of its schema is none of {}", TYPES.join(", ")));
+    }
+    inner(schema).for_each(|inner| check_types(place, inner, found));
 }
 
 /// A schema that is held to strictly closes each object and requires each property.
@@ -70,10 +98,7 @@ fn check_strict(place: &str, schema: &Node, found: &mut Findings) {
             }
         }
     }
-    let named = ["properties", "$defs", "definitions"].into_iter().filter_map(|key| find(schema, key));
-    let named = named.filter_map(Node::object).flatten().map(|(_, schema)| schema);
-    let inner = named.chain(find(schema, "items")).chain(listed(schema, "anyOf").unwrap_or_default());
-    inner.for_each(|inner| check_strict(place, inner, found));
+    inner(schema).for_each(|inner| check_strict(place, inner, found));
 }
 
 /// What may not be said where there are no tools.

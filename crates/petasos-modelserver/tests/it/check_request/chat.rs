@@ -10,7 +10,7 @@ const CALLS: &str = r#"{"role":"assistant","content":null,"reasoning_content":""
 const RESULT_1: &str = r#"{"role":"tool","tool_call_id":"call_1","content":"one"}"#;
 const RESULT_2: &str = r#"{"role":"tool","tool_call_id":"call_2","content":"two"}"#;
 const ANSWER: &str = r#"{"role":"assistant","content":"A"}"#;
-const PICTURE: &str = r#"{"role":"user","content":[{"type":"text","text":"see"},{"type":"image_url","image_url":{"url":"data:x"}}]}"#;
+const PICTURE: &str = r#"{"role":"user","content":[{"type":"text","text":"see"},{"type":"image_url","image_url":{"url":"data:image/png;base64,eA=="}}]}"#;
 
 fn good() -> String {
     let messages = [SYSTEM, USER, CALLS, RESULT_1, RESULT_2, ANSWER, PICTURE].join(",");
@@ -43,7 +43,7 @@ fn a_good_request_has_no_complaints() {
 
 #[test]
 fn a_body_has_known_keys_once_each_and_names_a_model() {
-    check("\"stream\":true", "\"trace_id\":1", &["body: key \"trace_id\" is not on the list"]);
+    check("\"stream\":true", "\"stream\":true,\"trace_id\":1", &["body: key \"trace_id\" is not on the list"]);
     check("\"stream\":true", "\"stream\":true,\"stream\":true", &["body: key \"stream\" stands twice"]);
     check("\"m\"", "\" \"", &["body: no model is named"]);
     check_body(r#"{"messages":[{"role":"user","content":"U"}]}"#, &["body: no model is named"]);
@@ -59,12 +59,12 @@ fn parts_stand_in_their_order() {
         &body(&format!("{model},{messages},{tools}")),
         &["body: tools does not stand before the messages"],
     );
-    for key in ["tool_choice", "max_tokens", "max_completion_tokens"] {
-        let early = body(&format!("{model},{tools},\"{key}\":1,{messages}"));
+    for (key, value) in [("tool_choice", "\"none\""), ("max_tokens", "1"), ("max_completion_tokens", "1")] {
+        let early = body(&format!("{model},{tools},\"{key}\":{value},{messages}"));
         check_body(&early, &[&format!("body: {key} does not stand behind the messages")]);
     }
     for key in ["reasoning_effort", "parallel_tool_calls", "thinking"] {
-        let late = body(&format!("{model},{tools},{messages},\"{key}\":1"));
+        let late = body(&format!("{model},{tools},{messages},\"{key}\":true"));
         check_body(&late, &[&format!("body: {key} does not stand before the messages")]);
     }
 }
@@ -94,6 +94,22 @@ fn tools_are_whole() {
     check(TOOL, &format!("{TOOL},{TOOL}"), "tools[1]: the name \"read_file\" stands twice");
     let many: Vec<String> = (0..129).map(|at| TOOL.replace("read_file", &format!("t{at}"))).collect();
     check(TOOL, &many.join(","), "tools: 129 of them, at most 128");
+    let types =
+        "tools[0]: a type of its schema is none of object, array, string, number, integer, boolean, null";
+    let with =
+        |schema: &str| TOOL.replace("\"properties\":{}", &format!("\"properties\":{{\"a\":{schema}}}"));
+    for good in [r#"{"type":["string","null"]}"#, r#"{"enum":["a"]}"#, "true"] {
+        super::chat::check(TOOL, &with(good), &[]);
+    }
+    for wrong in [
+        r#"{"type":"strin"}"#,
+        r#"{"type":["string","nil"]}"#,
+        r#"{"type":[]}"#,
+        r#"{"items":{"type":"int"}}"#,
+        r#"{"oneOf":[{"type":1}]}"#,
+    ] {
+        check(TOOL, &with(wrong), types);
+    }
     let strict = |schema: &str| {
         TOOL.replace(r#"{"type":"object","properties":{}}}"#, &format!("{schema},\"strict\":true}}"))
     };
@@ -106,6 +122,53 @@ fn tools_are_whole() {
         &strict(&closed.replace("[\"a\"]", "[]")),
         "tools[0]: it is strict, and \"a\" of its schema is not required",
     );
+}
+
+#[test]
+fn what_is_asked_for_fits() {
+    let choice = "body: tool_choice is neither a word for it nor a tool that is there";
+    let named = |name: &str| format!("{{\"type\":\"function\",\"function\":{{\"name\":\"{name}\"}}}}");
+    check("\"auto\"", &named("read_file"), &[]);
+    for wrong in [&named("gone"), "\"any\"", "null", "{}"] {
+        check("\"auto\"", wrong, &[choice]);
+    }
+    check(
+        "\"stream\":true",
+        "\"stream\":\"yes\"",
+        &["body: stream is neither true nor false", "body: stream_options without stream"],
+    );
+    check(
+        "\"parallel_tool_calls\":true",
+        "\"parallel_tool_calls\":1",
+        &["body: parallel_tool_calls is neither true nor false"],
+    );
+    check(",\"stream\":true", "", &["body: stream_options without stream"]);
+    check(
+        "\"stream\":true",
+        "\"stream\":true,\"enable_thinking\":0",
+        &[
+            "body: enable_thinking does not stand before the messages",
+            "body: enable_thinking is neither true nor false",
+        ],
+    );
+    for wrong in ["0", "1.5", "true", "\"9\"", "null"] {
+        let what = "is no whole number of at least 1";
+        check("\"max_tokens\":9", &format!("\"max_tokens\":{wrong}"), &[&format!("body: max_tokens {what}")]);
+        check(
+            "\"max_tokens\":9",
+            &format!("\"max_completion_tokens\":{wrong}"),
+            &[&format!("body: max_completion_tokens {what}")],
+        );
+    }
+    check(
+        "\"max_tokens\":9",
+        "\"max_tokens\":9,\"max_completion_tokens\":9",
+        &["body: max_tokens and max_completion_tokens"],
+    );
+    check("\"max_tokens\":9", "\"temperature\":2.5", &["body: temperature is not 0 to 2"]);
+    check("\"max_tokens\":9", "\"temperature\":\"0\"", &["body: temperature is not 0 to 2"]);
+    check("\"max_tokens\":9", "\"top_p\":1.5", &["body: top_p is not 0 to 1"]);
+    check("\"max_tokens\":9", "\"temperature\":0,\"top_p\":1", &[]);
 }
 
 #[test]
@@ -243,7 +306,11 @@ fn nothing_is_empty() {
     check("\"content\":\"one\"", "\"content\":\"\"", &["messages[3]: an empty content"]);
     check("\"content\":\"one\"", "\"content\":\" \\n\"", &["messages[3]: an empty content"]);
     check("\"text\":\"see\"", "\"text\":\"\"", &["messages[6].content[0]: an empty text"]);
-    check("\"url\":\"data:x\"", "\"u\":1", &["messages[6].content[1]: an image without its URL"]);
+    check(
+        "\"url\":\"data:image/png;base64,eA==\"",
+        "\"u\":1",
+        &["messages[6].content[1]: an image without its URL"],
+    );
     check("\"type\":\"text\"", "\"type\":\"file\"", &["messages[6].content[0]: neither text nor image_url"]);
     check(
         ANSWER,

@@ -3,7 +3,7 @@
 use petasos_core::request::Wire;
 use petasos_testkit::check_request::check_request;
 
-const TOOL: &str = r#"{"name":"read_file","description":"Reads.","input_schema":{"type":"object","properties":{"a.b":{"oneOf":[]}}},"cache_control":{"type":"ephemeral"}}"#;
+const TOOL: &str = r#"{"name":"read_file","description":"Reads.","input_schema":{"type":"object","properties":{"a.b":{"oneOf":[{}]}}},"cache_control":{"type":"ephemeral"}}"#;
 const SYSTEM: &str = r#"[{"type":"text","text":"S","cache_control":{"type":"ephemeral"}}]"#;
 const USER: &str = r#"{"role":"user","content":[{"type":"text","text":"U"}]}"#;
 const THOUGHT: &str = r#"{"type":"thinking","thinking":"","signature":"c2ln+/=="}"#;
@@ -80,7 +80,7 @@ fn parts_stand_in_their_order() {
         &format!("{{{messages},\"model\":\"m\",\"max_tokens\":1}}"),
         &["body: model does not stand first"],
     );
-    for part in ["\"stream\":true", &format!("\"tools\":[{TOOL}]"), &format!("\"system\":{SYSTEM}")] {
+    for part in ["\"stream\":true", &format!("\"system\":{SYSTEM}")] {
         let late = format!("{{\"model\":\"m\",{messages},{part},\"max_tokens\":1}}");
         let key = part.split('"').nth(1).unwrap();
         check_body(&late, &[&format!("body: {key} does not stand before the messages")]);
@@ -92,6 +92,12 @@ fn parts_stand_in_their_order() {
         let key = part.split('"').nth(1).unwrap();
         check_body(&early, &[&format!("body: {key} does not stand behind the messages")]);
     }
+    let late =
+        |choice: &str| format!("{{\"model\":\"m\",{messages},\"tools\":[{TOOL}],\"max_tokens\":1{choice}}}");
+    let callable = "body: tools that may be called do not stand before the messages";
+    check_body(&late(""), &[callable]);
+    check_body(&late(",\"tool_choice\":{\"type\":\"auto\"}"), &[callable]);
+    check_body(&late(",\"tool_choice\":{\"type\":\"none\"}"), &[]);
     check_body(
         &format!("{{\"model\":\"m\",\"max_tokens\":1,{messages}}}"),
         &["body: max_tokens does not stand behind the messages"],
@@ -141,12 +147,16 @@ fn what_is_asked_for_fits() {
         &["body: tool_choice without tools"],
     );
     check_body(&bare(""), &["body: no max_tokens"]);
-    for wrong in ["0", "null", "\"9\""] {
-        check_body(&bare(&format!(",\"max_tokens\":{wrong}")), &["body: max_tokens is not at least 1"]);
+    for wrong in ["0", "null", "\"9\"", "1.5"] {
+        check_body(
+            &bare(&format!(",\"max_tokens\":{wrong}")),
+            &["body: max_tokens is no whole number of at least 1"],
+        );
     }
+    check("\"stream\":true", "\"stream\":1", &["body: stream is neither true nor false"]);
     check_tail(",\"temperature\":1.1", &["body: temperature is not 0 to 1"]);
     check_tail(",\"top_p\":1.1", &["body: top_p is not 0 to 1"]);
-    check_tail(",\"top_k\":-1", &["body: top_k is not at least 0"]);
+    check_tail(",\"top_k\":-1", &["body: top_k is no whole number of at least 0"]);
     for wrong in ["[]", "[\" \"]", "\"x\""] {
         let what = "body: stop_sequences are no list of texts with something in them";
         check_tail(&format!(",\"stop_sequences\":{wrong}"), &[what]);
@@ -204,10 +214,18 @@ fn a_turn_that_is_gone_on_with_begins_with_thinking_where_that_is_asked_for() {
     let end = format!(",{ANSWER},{PICTURE}");
     let thoughtless = [THOUGHT, HIDDEN, ""].join(",");
     let without = |body: &str| body.replacen(&end, "", 1).replacen(&thoughtless, "", 1);
-    let what = "messages[1]: calls that do not begin with thinking, though that is asked for";
+    let what = "messages[1]: calls that do not begin with thinking, which is not switched off";
     check_body(&without(&good()), &[what]);
     check_body(&good().replacen(&thoughtless, "", 1), &[]);
     check_body(&good().replacen(&end, "", 1).replacen(&format!("{THOUGHT},"), "", 1), &[]);
+    // One that says nothing may be of a model that thinks by itself: that it did stands in what it said.
+    let asked = ",\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":1024}";
+    check_body(&without(&good()).replacen(asked, "", 1), &[]);
+    let thought = format!("{{\"role\":\"assistant\",\"content\":[{HIDDEN},{WORDS}]}}");
+    let before = |body: &str| body.replacen(USER, &[USER, &thought, USER].join(","), 1);
+    let moved = what.replace('1', "3");
+    check_body(&before(&without(&good())).replacen(asked, "", 1), &[&moved]);
+    check_body(&before(&good()).replacen(asked, "", 1), &[]);
     for other in ["{\"type\":\"disabled\"}", "{\"type\":\"adaptive\"}"] {
         check_body(&without(&good().replace("{\"type\":\"enabled\",\"budget_tokens\":1024}", other)), &[]);
     }
@@ -419,6 +437,9 @@ fn nothing_is_empty() {
     check("\"text\":\"S\"", "\"text\":\"\"", &["system.content[0]: an empty text"]);
     check(SYSTEM, "\" \"", &["system: an empty content"]);
     check(SYSTEM, "[]", &["system: an empty content"]);
+    check("\"data\":\"eA==\"", "\"data\":\"eA\"", &["messages[4].content[1]: an image without its source"]);
+    check("image/png", "image/bmp", &["messages[4].content[1]: an image without its source"]);
+    check("\"https://x\"", "\"/x\"", &["messages[4].content[2]: an image without its source"]);
     check("\"data\":\"eA==\"", "\"data\":\"\"", &["messages[4].content[1]: an image without its source"]);
     check("\"url\":\"https://x\"", "\"u\":1", &["messages[4].content[2]: an image without its source"]);
 }

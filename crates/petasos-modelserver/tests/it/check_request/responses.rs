@@ -14,7 +14,7 @@ const RESULT_1: &str = r#"{"type":"function_call_output","call_id":"call_1","out
 const RESULT_2: &str =
     r#"{"type":"function_call_output","call_id":"call_2","output":[{"type":"input_text","text":"two"}]}"#;
 const ANSWER: &str = r#"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"A","annotations":[],"logprobs":[]},{"type":"refusal","refusal":"N"}]}"#;
-const PICTURE: &str = r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"see"},{"type":"input_image","detail":"auto","image_url":"data:x"}]}"#;
+const PICTURE: &str = r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"see"},{"type":"input_image","detail":"auto","image_url":"data:image/png;base64,eA=="}]}"#;
 
 fn good() -> String {
     let input = [USER, THOUGHT, WORDS, CALL_1, CALL_2, RESULT_1, RESULT_2, ANSWER, PICTURE].join(",");
@@ -71,8 +71,15 @@ fn a_body_has_known_keys_once_each_and_names_a_model() {
 #[test]
 fn parts_stand_in_their_order() {
     check_body(&format!("{{\"input\":[{USER}],\"model\":\"m\"}}"), &["body: model does not stand first"]);
-    for key in ["stream", "store", "instructions", "prompt_cache_key", "reasoning"] {
-        let late = format!("{{\"model\":\"m\",\"input\":[{USER}],\"{key}\":\"x\"}}");
+    let before = [
+        ("stream", "true"),
+        ("store", "false"),
+        ("instructions", "\"S\""),
+        ("prompt_cache_key", "\"k\""),
+        ("reasoning", "{}"),
+    ];
+    for (key, value) in before {
+        let late = format!("{{\"model\":\"m\",\"input\":[{USER}],\"{key}\":{value}}}");
         check_body(&late, &[&format!("body: {key} does not stand before the input")]);
     }
     let sealed = "\"include\":[\"reasoning.encrypted_content\"]";
@@ -123,13 +130,17 @@ fn what_is_asked_for_fits() {
     check(
         "\"max_output_tokens\":16",
         "\"max_output_tokens\":15",
-        &["body: max_output_tokens is not at least 16"],
+        &["body: max_output_tokens is no whole number of at least 16"],
     );
     check(
         "\"max_output_tokens\":16",
         "\"max_output_tokens\":null",
-        &["body: max_output_tokens is not at least 16"],
+        &["body: max_output_tokens is no whole number of at least 16"],
     );
+    for key in ["stream", "parallel_tool_calls"] {
+        let what = format!("body: {key} is neither true nor false");
+        check(&format!("\"{key}\":true"), &format!("\"{key}\":\"yes\""), &[&what]);
+    }
     check("\"temperature\":2", "\"temperature\":2.1", &["body: temperature is not 0 to 2"]);
     check("\"top_p\":1", "\"top_p\":-1", &["body: top_p is not 0 to 1"]);
 }
@@ -310,7 +321,11 @@ fn nothing_is_empty() {
     check("\"refusal\":\"N\"", "\"refusal\":\"\"", &["input[7].content[1]: an empty refusal"]);
     check("\"output\":\"one\"", "\"output\":\"\"", &["input[5]: an empty content"]);
     check("\"text\":\"two\"", "\"text\":\" \"", &["input[6].content[0]: an empty text"]);
-    check(",\"image_url\":\"data:x\"", "", &["input[8].content[1]: an image without its URL"]);
+    check(
+        ",\"image_url\":\"data:image/png;base64,eA==\"",
+        "",
+        &["input[8].content[1]: an image without its URL"],
+    );
     check("\"detail\":\"auto\",", "", &["input[8].content[1]: an image without its detail"]);
 }
 
