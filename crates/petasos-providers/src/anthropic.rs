@@ -3,6 +3,7 @@
 mod decode;
 mod encode;
 mod event;
+mod schema;
 mod thinking;
 mod tokens;
 

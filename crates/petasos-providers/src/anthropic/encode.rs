@@ -14,6 +14,7 @@ use petasos_core::transcript::{ClosedStep, Item};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::schema::input_schema;
 use super::thinking::{Begins, Place, Thinking, own_block};
 use crate::provider::{Body, Encoder, Tail};
 use crate::quirks::{Quirks, origin};
@@ -154,7 +155,7 @@ impl MessagesEncoder {
                 json(&Tool {
                     name: spec.name(rules),
                     description: spec.description(rules),
-                    input_schema: spec.parameters,
+                    input_schema: &input_schema(spec.parameters),
                 })
             })
             .collect();

@@ -138,10 +138,7 @@ fn case_a23_tools_of_the_server_are_skipped_with_their_arguments_and_results() {
 
 #[test]
 fn p03_every_cut_and_every_split_of_the_cases() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cassettes/messages");
-    let mut streams = vec![A21[0].to_vec(), A21[1].to_vec(), A23.to_vec()];
-    streams.extend(folder.read_dir().unwrap().map(|file| std::fs::read(file.unwrap().path()).unwrap()));
-    for stream in &streams {
+    for stream in [A21[0], A21[1], A23] {
         let whole = decode(stream);
         for at in 0..=stream.len() {
             let (start, rest) = stream.split_at(at);
@@ -551,6 +548,41 @@ fn p03_blocks_without_end_are_an_error() {
     let mut long = vec![start(0, r#"{"type":"thinking"}"#)];
     long.extend(std::iter::repeat_n(piece, 200));
     assert_eq!(decode(&events(&strs(&long))).end.unwrap_err().kind, FailureKind::BadStream);
+}
+
+/// How deep a server nests is its own choice, and the stack is small.
+#[test]
+fn p03_events_of_any_depth() {
+    let run = || {
+        let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        let block = |fields: &str| start(0, &fields.replace("DEEP", &deep));
+        let piece = |fields: &str| delta(0, &fields.replace("DEEP", &deep));
+        for payload in [
+            format!(r#"{{"type":"message_start","message":{deep}}}"#),
+            format!(r#"{{"type":"message_start","message":{{"content":{deep},"usage":{deep}}}}}"#),
+            format!(r#"{{"type":"error","error":{deep}}}"#),
+            format!(r#"{{"type":"content_block_stop","index":{deep}}}"#),
+            format!(r#"{{"type":"message_delta","delta":{{"stop_reason":{deep}}},"usage":{deep}}}"#),
+            block("DEEP"),
+            block(r#"{"type":DEEP}"#),
+            block(r#"{"type":"text","text":DEEP}"#),
+            block(r#"{"type":"redacted_thinking","data":DEEP}"#),
+            block(r#"{"type":"tool_use","id":DEEP,"name":DEEP,"input":DEEP}"#),
+            piece("DEEP"),
+            piece(r#"{"type":"input_json_delta","partial_json":DEEP}"#),
+        ] {
+            decode(&events(&[START, &start(0, r#"{"type":"tool_use","name":"ls"}"#), &payload]));
+            decode(&stream(&[&payload], "end_turn"));
+        }
+        decode(format!(r#"{{"type":"message","content":{deep}}}"#).as_bytes());
+        let sealed = format!(r#"{{"type":"redacted_thinking","data":"a","deep":{deep}}}"#);
+        let deltas = decode(&stream(&[&start(0, &sealed)], "end_turn")).deltas;
+        let [Delta::Opaque(opaque)] = &deltas[..] else { panic!("sealed thinking is kept") };
+        let block = petasos_core::entry::Block::Opaque(opaque.clone());
+        let items = [crate::say::said("go"), crate::say::step(5, vec![block], &[])];
+        crate::say::body_on(Wire::Messages, &crate::say::head("", "[]"), &items);
+    };
+    std::thread::Builder::new().stack_size(512 << 10).spawn(run).unwrap().join().unwrap();
 }
 
 #[test]

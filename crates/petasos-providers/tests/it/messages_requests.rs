@@ -454,6 +454,47 @@ fn p02_calls_of_a_head_without_tools_are_named_in_the_tail_and_may_not_be_made()
     assert_eq!((none.get("tools"), none.get("tool_choice")), (None, None));
 }
 
+#[test]
+fn p02_the_schema_of_a_tool_is_one_of_an_object_without_a_choice_at_the_top() {
+    let sent = |parameters: &str| {
+        let tools = format!(r#"[{{"name":"t","description":"d","parameters":{parameters}}}]"#);
+        let sent = string(&body_on(Wire::Messages, &head("", &tools), &[said("a")])).replace(MARK, "");
+        let (_, schema) = sent.split_once("\"input_schema\":").unwrap();
+        schema.split_once("}],\"messages\"").unwrap().0.to_owned()
+    };
+    let plain = r#"{ "type":"object", "properties":{"a":{"anyOf":[{"type":"string"},{"const":1.50}]}} }"#;
+    assert_eq!(sent(plain), plain, "byte for byte");
+    for nothing in ["{}", "true", "null", "[]", r#"{"type":"null"}"#] {
+        assert_eq!(sent(nothing), r#"{"type":"object"}"#, "{nothing}");
+    }
+    assert_eq!(
+        sent(r#"{"title":"T","properties":{"a":{"type":"string"}},"required":["a"]}"#),
+        r#"{"type":"object","title":"T","properties":{"a":{"type":"string"}},"required":["a"]}"#
+    );
+    // The input of case J-07.
+    let multi = r##"{"$defs":{"id":{"type":"string","pattern":"[a-z]+"}},"anyOf":[{"type":"object","properties":{"id":{"$ref":"#/$defs/id"}},"required":["id"]},{"type":"object","properties":{"n":{"type":["integer","null"],"exclusiveMinimum":0}},"required":["n"]}],"additionalProperties":false}"##;
+    expect![[r##"{"type":"object","$defs":{"id":{"type":"string","pattern":"[a-z]+"}},"additionalProperties":false,"properties":{"id":{"$ref":"#/$defs/id"},"n":{"type":["integer","null"],"exclusiveMinimum":0}}}"##]]
+        .assert_eq(&sent(multi));
+    let named = r##"{"$defs":{"A":{"properties":{"k":{"const":"a"},"x":{}},"required":["k"]}},"properties":{"c":{}},"required":["c"],"oneOf":[{"$ref":"#/$defs/A"},{"properties":{"k":{"const":"b"},"x":{}}}]}"##;
+    expect![[r##"{"type":"object","$defs":{"A":{"properties":{"k":{"const":"a"},"x":{}},"required":["k"]}},"properties":{"c":{},"k":{"anyOf":[{"const":"a"},{"const":"b"}]},"x":{}},"required":["c"]}"##]]
+        .assert_eq(&sent(named));
+    assert_eq!(
+        sent(r#"{"allOf":[{"properties":{"a":{}},"required":["a"]},true],"additionalProperties":false}"#),
+        r#"{"type":"object","properties":{"a":{}},"required":["a"]}"#,
+        "what is not seen is not shut out"
+    );
+    let found = petasos_testkit::check_request::check_request(
+        Wire::Messages,
+        &body_on(
+            Wire::Messages,
+            &head("", &format!(r#"[{{"name":"t","description":"d","parameters":{multi}}}]"#)),
+            &rich(),
+        )
+        .bytes,
+    );
+    assert_eq!(found, Vec::<String>::new());
+}
+
 /// Whether the model is asked without thinking after these items.
 fn is_off(items: &[Item]) -> bool {
     let sent = value(&body(items));
