@@ -55,6 +55,11 @@ pub fn targets() -> Vec<Target> {
     ]
 }
 
+/// What stands in the sealed reasoning of an origin, by its place among the origins, and nowhere else.
+pub fn seal(origin: usize) -> String {
+    format!("c2VhbGVk{origin:02}")
+}
+
 /// How often something happened, by its name.
 pub type Counts = BTreeMap<&'static str, u64>;
 
@@ -66,6 +71,7 @@ pub struct Transcripts<'a> {
     counts: &'a mut Counts,
     origin: usize,
     seq: u64,
+    sealed: u64,
 }
 
 const SPEAKERS: &[Speaker] = &[Speaker::Person, Speaker::Job, Speaker::Parent, Speaker::Program];
@@ -85,7 +91,7 @@ const TEXTS: &[&str] = &[
 /// Without any origin.
 pub fn transcript(seed: u64, origins: &[Origin], counts: &mut Counts) -> Transcript {
     assert!(!origins.is_empty(), "a reply comes from somewhere");
-    let mut made = Transcripts { dice: Dice::new(seed), origins, counts, origin: 0, seq: 1 };
+    let mut made = Transcripts { dice: Dice::new(seed), origins, counts, origin: 0, seq: 1, sealed: 0 };
     made.make()
 }
 
@@ -271,23 +277,26 @@ impl Transcripts<'_> {
                 self.count("what is sealed is of no known form");
                 *self.dice.pick(&["{}", "[]", "\"sealed\"", "null", r#"{"type":"later"}"#])
             }
-            (Wire::Chat, _) => r#"{"reasoning_content":"let me think"}"#,
+            (Wire::Chat, _) => r#"{"reasoning_content":"SEAL"}"#,
             (Wire::Responses, 1 | 2) => {
                 self.count("reasoning has no sealed form");
                 r#"{"type":"reasoning","id":"rs_2","summary":[{"type":"summary_text","text":"hm"}]}"#
             }
             (Wire::Responses, _) => {
-                r#"{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"ZW5j"}"#
+                r#"{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"SEAL"}"#
             }
             (Wire::Messages, 1 | 2) => {
                 self.count("reasoning has no sealed form");
                 r#"{"type":"thinking","thinking":"hm","signature":""}"#
             }
-            (Wire::Messages, 3) => r#"{"type":"redacted_thinking","data":"ZW5j"}"#,
-            (Wire::Messages, _) => r#"{"type":"thinking","thinking":"plan","signature":"c2ln"}"#,
+            (Wire::Messages, 3) => r#"{"type":"redacted_thinking","data":"SEAL"}"#,
+            (Wire::Messages, _) => r#"{"type":"thinking","thinking":"plan","signature":"SEAL"}"#,
         };
         self.count("reasoning is sealed");
-        Block::Opaque(Opaque { origin, raw: Json::try_from(raw).expect("sealed blocks are JSON") })
+        // Servers number their items over a session.
+        self.sealed += 1;
+        let raw = raw.replace("rs_1", &format!("rs_{}", self.sealed)).replace("SEAL", &seal(self.origin));
+        Block::Opaque(Opaque { origin, raw: Json::try_from(&*raw).expect("sealed blocks are JSON") })
     }
 
     fn call(&mut self, finish: &FinishReason) -> Block {

@@ -4,8 +4,8 @@ use petasos_core::stop::FailureKind;
 use petasos_providers::{EventTooLarge, SseEvent, SseReader};
 use proptest::prelude::*;
 
-use crate::cases;
-use crate::say::decode;
+use crate::say::{decode, decode_on};
+use crate::{cases, contract};
 
 fn events(pieces: &[&[u8]]) -> Vec<SseEvent> {
     let mut reader = SseReader::default();
@@ -26,6 +26,31 @@ fn p03_every_split_of_every_case_gives_the_same_deltas() {
         for at in 0..=stream.len() {
             let (start, rest) = stream.split_at(at);
             assert_eq!(decode(&[start, rest]), whole, "cut at {at} of {}", String::from_utf8_lossy(&stream));
+        }
+    }
+}
+
+#[test]
+fn p03_every_split_of_what_each_wire_says_gives_the_same_deltas() {
+    for (wire, stream) in contract::all() {
+        let whole = decode_on(wire, &[stream]);
+        let single: Vec<&[u8]> = stream.chunks(1).collect();
+        assert_eq!(decode_on(wire, &single), whole);
+        for at in 0..=stream.len() {
+            let (start, rest) = stream.split_at(at);
+            assert_eq!(decode_on(wire, &[start, rest]), whole, "cut at {at} on {wire:?}");
+        }
+    }
+}
+
+#[test]
+fn p03_no_cut_of_what_a_wire_says_makes_a_call_whole_that_was_not() {
+    use petasos_core::turn::Delta;
+    for (wire, stream) in contract::all() {
+        for at in 0..stream.len() {
+            let cut = decode_on(wire, &[&stream[..at]]);
+            let whole = cut.deltas.iter().any(|delta| matches!(delta, Delta::CallComplete { .. }));
+            assert!(cut.end.is_ok() || !whole, "cut at {at} on {wire:?}: {:?}", cut.deltas);
         }
     }
 }

@@ -43,7 +43,11 @@ fn a_good_request_has_no_complaints() {
 
 #[test]
 fn a_body_has_known_keys_once_each_and_names_a_model() {
-    check("\"stream\":true", "\"stream\":true,\"trace_id\":1", &["body: key \"trace_id\" is not on the list"]);
+    check(
+        "\"stream\":true",
+        "\"stream\":true,\"trace_id\":1",
+        &["body: key \"trace_id\" is not on the list"],
+    );
     check("\"stream\":true", "\"stream\":true,\"stream\":true", &["body: key \"stream\" stands twice"]);
     check("\"m\"", "\" \"", &["body: no model is named"]);
     check_body(r#"{"messages":[{"role":"user","content":"U"}]}"#, &["body: no model is named"]);

@@ -1,100 +1,138 @@
 //! Any transcript makes requests that every server takes, each with the parts of the one before.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
-use petasos_core::entry::{Block, CallForm, FinishReason, ModelCall, Note, NoteSource, Reply, Speaker, When};
 use petasos_core::request::{Params, ToolChoice, Wire};
-use petasos_core::text::Text;
 use petasos_core::transcript::Item;
-use petasos_providers::{Body, Tail, encoder};
-use petasos_testkit::check_request::check_request;
-use proptest::prelude::*;
+use petasos_providers::{Body, Encoder, Rule, Tail, encoder, encoder_without, origin};
+use petasos_testkit::check_request::{check_prefix, check_request};
+use petasos_testkit::transcripts::{Counts, Origin, Transcript, seal, targets, transcript};
 
-use crate::say::{head, said_by, step, step_of, target};
+/// So many transcripts; `PETASOS_TRANSCRIPTS` sets another number.
+const TRANSCRIPTS: u64 = 300;
 
-fn text() -> impl Strategy<Value = String> {
-    prop_oneof![Just(String::new()), Just(" \n".to_owned()), ".{0,12}", Just("\u{0}\u{2028}\"\\".to_owned())]
+/// Replies come from any of them: the provider is switched at any step.
+fn origins() -> Vec<Origin> {
+    targets().iter().map(|target| (origin(target), target.wire)).collect()
 }
 
-fn block() -> impl Strategy<Value = Block> {
-    let id = prop_oneof![
-        Just(None),
-        Just(Some("same".to_owned())),
-        "call_[0-9]{1,2}_[0-9]".prop_map(Some),
-        text().prop_map(Some),
-        "[a-z]{30,50}".prop_map(Some),
-    ];
-    let arguments = prop_oneof![
-        Just("{}".to_owned()),
-        Just(r#"{"a":[1,{"b":null}]}"#.to_owned()),
-        text(),
-        "[{}\\[\\]\",:a0]{0,8}"
-    ];
-    let call = (id, text(), arguments, any::<bool>()).prop_map(|(id, name, arguments, complete)| {
-        Block::Call(ModelCall {
-            wire_id: id.map(Text::from),
-            name: name.into(),
-            arguments: arguments.into(),
-            form: CallForm::Native,
-            complete,
-        })
-    });
-    prop_oneof![
-        3 => call,
-        1 => text().prop_map(|text| Block::Text(text.into())),
-        1 => text().prop_map(|text| Block::Reasoning(text.into())),
-    ]
+fn count() -> u64 {
+    std::env::var("PETASOS_TRANSCRIPTS").ok().map_or(TRANSCRIPTS, |count| count.parse().unwrap())
 }
 
-fn items() -> impl Strategy<Value = Vec<Item>> {
-    let speaker =
-        prop_oneof![Just(Speaker::Person), Just(Speaker::Job), Just(Speaker::Parent), Just(Speaker::Program)];
-    let when = prop_oneof![Just(When::Now), Just(When::NextStep), Just(When::AfterTurn)];
-    let finish = prop_oneof![Just(FinishReason::Stop), Just(FinishReason::Cut), Just(FinishReason::Length)];
-    let item = prop_oneof![
-        (speaker, when, text()).prop_map(|(from, when, text)| said_by(from, when, &text)),
-        text()
-            .prop_map(|text| Item::Note(Arc::new(Note { source: NoteSource::Continue, text: text.into() }))),
-        (prop::collection::vec(block(), 0..5), finish, text()).prop_map(|(blocks, finish, result)| {
-            let calls = blocks.iter().filter(|block| matches!(block, Block::Call(_))).count();
-            let Item::Step(plain) = step(2, blocks, &[]) else { unreachable!() };
-            let reply = Reply { finish, ..(*plain.reply).clone() };
-            step_of(2, reply, &vec![result.as_str(); calls])
-        }),
-    ];
-    // Each step gets a place of its own in the log.
-    prop::collection::vec(item, 0..8).prop_map(|items| {
-        let placed = items.into_iter().zip(1..).map(|(item, place)| match item {
-            Item::Step(mut step) => {
-                step.reply_seq = petasos_core::id::Seq(place);
-                Item::Step(step)
-            }
-            other => other,
-        });
-        placed.collect()
-    })
+/// The requests that a transcript makes on its way, and how it stood when each was made.
+fn requests(encoder: &mut dyn Encoder, items: &[Item]) -> Vec<Body> {
+    let mut bodies = Vec::new();
+    for (place, item) in items.iter().enumerate() {
+        encoder.push(item);
+        let tool_choice = if place % 3 == 2 { ToolChoice::Forbidden } else { ToolChoice::Auto };
+        let max_output = if place % 2 == 0 { Some(512) } else { None };
+        bodies.push(encoder.body(&Params { tool_choice }, &Tail { max_output }));
+    }
+    bodies
 }
 
-proptest! {
-    #[test]
-    fn p02_any_transcript_makes_requests_that_every_server_takes(
-        items in items(),
-        system in text(),
-        tools in any::<bool>(),
-        forbidden in any::<bool>(),
-    ) {
-        let tools = if tools { r#"[{"name":"ls","description":"","parameters":{"type":"object"}}]"# } else { "[]" };
-        let tool_choice = if forbidden { ToolChoice::Forbidden } else { ToolChoice::Auto };
-        let mut encoder = encoder(&target(), &head(&system, tools));
-        let mut before: Option<Body> = None;
-        for (item, most) in items.iter().zip(1..) {
-            encoder.push(item);
-            let body = encoder.body(&Params { tool_choice }, &Tail { max_output: Some(most) });
-            prop_assert_eq!(check_request(Wire::Chat, &body.bytes), Vec::<String>::new());
-            if let Some(before) = before {
-                prop_assert_eq!(&body.parts[..before.parts.len()], &before.parts[..]);
-            }
-            before = Some(body);
+/// Everything that is wrong with the requests of a transcript to the target in this place.
+fn complaints(place: usize, bodies: &[Body]) -> Vec<String> {
+    let targets = targets();
+    let wire = targets[place].wire;
+    let mut found = Vec::new();
+    for body in bodies {
+        found.extend(check_request(wire, &body.bytes));
+        let text = String::from_utf8_lossy(&body.bytes);
+        let foreign = (0..targets.len()).filter(|other| *other != place && text.contains(&seal(*other)));
+        found.extend(foreign.map(|other| format!("what {:?} sealed goes to another", targets[other])));
+    }
+    for pair in bodies.windows(2) {
+        found.extend(check_prefix(wire, &pair[0].bytes, &pair[1].bytes));
+        if !pair[1].parts.starts_with(&pair[0].parts) {
+            found.push("the parts do not start with those of the request before".into());
         }
     }
+    found
+}
+
+#[test]
+fn p02_p10_any_transcript_makes_requests_that_every_server_takes() {
+    let (targets, origins) = (targets(), origins());
+    let mut counts = Counts::new();
+    let mut requests_made = 0;
+    for seed in 0..count() {
+        let Transcript { head, items } = transcript(seed, &origins, &mut counts);
+        for (place, target) in targets.iter().enumerate() {
+            let bodies = requests(&mut *encoder(target, &head), &items);
+            requests_made += bodies.len();
+            let found = complaints(place, &bodies);
+            assert_eq!(found, Vec::<String>::new(), "transcript {seed} to {target:?}: {items:?}");
+        }
+    }
+    println!("{requests_made} requests of {} transcripts, in which", count());
+    for (what, often) in &counts {
+        println!("{often:>7} times {what}");
+    }
+    let never: Vec<_> = counts.iter().filter(|(_, often)| **often == 0).collect();
+    assert_eq!(never, Vec::<(&&str, &u64)>::new(), "what never happens shows nothing");
+    assert!(counts.len() > 40, "{}", counts.len());
+}
+
+/// Requests that are made from the same transcript in one process and in another are the same.
+#[test]
+fn p10_the_same_transcript_makes_the_same_bytes_wherever_it_is_taken_up() {
+    let (targets, origins) = (targets(), origins());
+    for seed in 0..30 {
+        let Transcript { head, items } = transcript(seed, &origins, &mut Counts::new());
+        for target in &targets {
+            let along = requests(&mut *encoder(target, &head), &items);
+            for (at, body) in along.iter().enumerate() {
+                let anew = requests(&mut *encoder(target, &head), &items[..=at]);
+                assert_eq!(anew.last().unwrap(), body, "transcript {seed} at {at} to {target:?}");
+            }
+        }
+    }
+}
+
+/// A rule without which everything is still valid would be none; where each is needed is told here.
+#[test]
+fn p02_with_any_one_rule_switched_off_some_request_is_wrong() {
+    let (targets, origins) = (targets(), origins());
+    let mut needed: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for rule in Rule::ALL {
+        let wires = needed.entry(format!("{rule:?}")).or_default();
+        for wire in [Wire::Chat, Wire::Responses, Wire::Messages] {
+            let is_found = (0..TRANSCRIPTS).any(|seed| {
+                let Transcript { head, items } = transcript(seed, &origins, &mut Counts::new());
+                targets.iter().enumerate().filter(|(_, target)| target.wire == wire).any(|(place, target)| {
+                    let bodies = requests(&mut *encoder_without(*rule, target, &head), &items);
+                    !complaints(place, &bodies).is_empty()
+                })
+            });
+            if is_found {
+                wires.push(format!("{wire:?}"));
+            }
+        }
+    }
+    let table: Vec<String> =
+        needed.into_iter().map(|(rule, wires)| format!("{rule}: {}", wires.join(", "))).collect();
+    expect_test::expect![[r#"
+        AnswersAreApart: Messages
+        AnswersSaySomething: Chat, Responses, Messages
+        ArgumentsAreAnObject: Chat, Responses, Messages
+        CallsHaveResults: Chat, Responses, Messages
+        CallsNeedTools: Messages
+        FewCacheMarks: Messages
+        IdsFit: Chat, Responses, Messages
+        IdsOnce: Chat, Responses, Messages
+        NamesFit: Chat, Responses, Messages
+        NoThinkingAmongForeignCalls: Messages
+        NothingEmptyIsSent: Chat, Responses, Messages
+        OpaqueGoesHome: Chat, Responses, Messages
+        ReasoningHasAFollower: Responses, Messages
+        ReasoningIsSealed: Responses, Messages
+        ResultsSaySomething: Chat, Responses, Messages
+        ToolChoiceNeedsTools: Chat, Responses, Messages
+        ToolsAreDescribed: Chat, Responses, Messages
+        UserSpeaksFirst: Chat, Responses, Messages
+        UserSpeaksLast: Chat, Responses, Messages
+        UsersAreJoined: Chat, Responses, Messages
+        UsersSaySomething: Chat, Responses, Messages"#]].assert_eq(&table.join("\n"));
 }
