@@ -338,6 +338,82 @@ fn p02_results_of_calls_that_did_not_do_what_was_asked_are_errors() {
     }
 }
 
+/// The messages of a request, a line each: who speaks, and what.
+fn lines(items: &[Item]) -> Vec<String> {
+    let messages = messages(items);
+    let block = |block: &Value| match block["type"].as_str().unwrap() {
+        "text" => block["text"].as_str().unwrap().to_owned(),
+        "tool_use" => format!("<{} {}>", block["name"].as_str().unwrap(), block["id"].as_str().unwrap()),
+        "tool_result" => {
+            let error = if block.get("is_error").is_some() { " error" } else { "" };
+            let [id, said] = ["tool_use_id", "content"].map(|key| block[key].as_str().unwrap());
+            format!("<result {id}{error}> {said}")
+        }
+        other => format!("<{other}>"),
+    };
+    let line = |message: &Value| {
+        let blocks: Vec<String> = message["content"].as_array().unwrap().iter().map(block).collect();
+        format!("{}: {}", message["role"].as_str().unwrap(), blocks.join(" | "))
+    };
+    messages.as_array().unwrap().iter().map(line).collect()
+}
+
+#[test]
+fn case_a20_an_id_that_is_too_long_is_another_one_in_call_and_result() {
+    let id = "call_9f2c7a10b4d84e6fa1c3|fc_0a1b2c3d4e5f60718293a4b5c6d7e8f90123456789abcdef0";
+    let items = [said("go"), step(5, vec![call(Some(id), "read_file", "{}")], &["a"])];
+    assert_eq!(lines(&items), ["user: go", "assistant: <read_file call_5_0>", "user: <result call_5_0> a"]);
+}
+
+#[test]
+fn case_b04_blank_text_of_an_interrupt_is_not_sent() {
+    let items = [said("hi"), finished(step(3, vec![text("\n\n")], &[]), FinishReason::Cut), said("go on")];
+    assert_eq!(lines(&items), ["user: hi", "assistant: (no answer)", "user: go on"]);
+}
+
+#[test]
+fn case_b06_the_last_word_is_the_users() {
+    let items = [said("clean up check.sh"), step(3, vec![text("Now I will clean this up...")], &[])];
+    let answer = "assistant: Now I will clean this up...";
+    assert_eq!(lines(&items), ["user: clean up check.sh", answer, "user: Continue."]);
+    let with_note = [items.to_vec(), vec![note("Look.")]].concat();
+    assert_eq!(lines(&with_note)[2], "user: [from the program, not the user] Look.");
+}
+
+#[test]
+fn case_b11_what_is_said_while_a_tool_runs_stands_behind_its_result() {
+    let items = [
+        said("go"),
+        step(3, vec![call(Some("c1"), "shell", r#"{"command":"sleep 2; echo r"}"#)], &["r"]),
+        said_by(Speaker::Person, When::NextStep, "also check the docs"),
+    ];
+    assert_eq!(
+        lines(&items),
+        [
+            "user: go",
+            "assistant: <shell c1>",
+            "user: <result c1> r | [said while you were working] also check the docs"
+        ]
+    );
+}
+
+#[test]
+fn case_b12_three_calls_and_an_interrupt_have_three_results() {
+    let calls = ["c1", "c2", "c3"].map(|id| call(Some(id), "shell", "{}")).to_vec();
+    let Item::Step(mut of) = step(3, calls, &["A", "it was stopped", "it did not begin"]) else {
+        unreachable!()
+    };
+    for (result, outcome) in of.results.iter_mut().zip([Outcome::Ok, Outcome::CutShort, Outcome::NeverBegan])
+    {
+        *result = Arc::new(ToolResult { outcome, ..(**result).clone() });
+    }
+    let last = lines(&[said("go"), Item::Step(of), said("continue")]).pop().unwrap();
+    assert_eq!(
+        last,
+        "user: <result c1> A | <result c2 error> it was stopped | <result c3 error> it did not begin | continue"
+    );
+}
+
 #[test]
 fn case_b05_nothing_empty_is_sent() {
     let sent = messages(&[
