@@ -90,7 +90,15 @@ fn function<'a>(place: &str, members: &'a Members, found: &mut Findings) -> Opti
 struct Conversation {
     pairs: Pairs,
     began: bool,
-    after_user: bool,
+    /// Whose message stands before.
+    last: Option<Role>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    User,
+    Assistant,
+    Other,
 }
 
 impl Conversation {
@@ -131,10 +139,20 @@ impl Conversation {
             found.add(format!("{place}: nothing of the user's stands before it"));
         }
         self.began |= role != "system";
-        if self.after_user && role == "user" {
-            found.add(format!("{place}: two messages of the user's in a row"));
+        let of = match role {
+            "user" => Role::User,
+            "assistant" => Role::Assistant,
+            _ => Role::Other,
+        };
+        match (self.last.replace(of), of) {
+            (Some(Role::User), Role::User) => {
+                found.add(format!("{place}: two messages of the user's in a row"));
+            }
+            (Some(Role::Assistant), Role::Assistant) => {
+                found.add(format!("{place}: two messages of the assistant's in a row"));
+            }
+            _ => {}
         }
-        self.after_user = role == "user";
         let calls = find(message, "tool_calls");
         match find(message, "content") {
             None | Some(Node::Null) if calls.is_some() => {}

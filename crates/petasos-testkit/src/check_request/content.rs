@@ -77,5 +77,8 @@ pub fn is_picture(of: &str) -> bool {
 pub fn is_base64(text: &str) -> bool {
     let digits = text.trim_end_matches('=');
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/';
-    !digits.is_empty() && text.len() % 4 == 0 && text.len() - digits.len() < 3 && digits.bytes().all(plain)
+    !digits.is_empty()
+        && text.len().is_multiple_of(4)
+        && text.len() - digits.len() < 3
+        && digits.bytes().all(plain)
 }

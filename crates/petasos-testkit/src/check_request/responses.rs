@@ -95,7 +95,9 @@ enum Kept {
 enum Last {
     Nothing,
     User,
+    /// A message of the assistant's.
     Assistant,
+    Reasoning,
     Call,
     Result,
 }
@@ -149,13 +151,14 @@ impl<'a> Conversation<'a> {
         let of = match (of, keys == SAID_BY_USER) {
             ("function_call", _) => Last::Call,
             ("function_call_output", _) => Last::Result,
+            ("reasoning", _) => Last::Reasoning,
             (_, true) => Last::User,
             (_, false) => Last::Assistant,
         };
         self.place(place, of, found);
         match of {
             Last::User => check_content(place, find(item, "content"), &mut said_by_user, found),
-            Last::Assistant if keys == REASONING => self.reasoning(place, item, next, found),
+            Last::Reasoning => self.reasoning(place, item, next, found),
             Last::Assistant => check_content(place, find(item, "content"), &mut said_by_assistant, found),
             Last::Call => {
                 self.pairs.made(place, text(item, "call_id").unwrap_or_default(), found);
@@ -195,10 +198,13 @@ impl<'a> Conversation<'a> {
     /// Whether such an item may stand here.
     fn place(&mut self, place: &str, of: Last, found: &mut Findings) {
         match (self.last, of) {
-            (Last::Nothing, Last::Assistant | Last::Call | Last::Result) => {
+            (Last::Nothing, Last::Assistant | Last::Reasoning | Last::Call | Last::Result) => {
                 found.add(format!("{place}: nothing of the user's stands before it"));
             }
             (Last::User, Last::User) => found.add(format!("{place}: two messages of the user's in a row")),
+            (Last::Assistant, Last::Assistant) => {
+                found.add(format!("{place}: two messages of the assistant's in a row"));
+            }
             _ => {}
         }
         // Words and reasoning may stand between calls, as the model said them, but not between their results.

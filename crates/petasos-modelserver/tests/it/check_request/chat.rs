@@ -199,6 +199,8 @@ fn roles_are_known_and_in_order() {
     let row = "messages[2]: two messages of the user's in a row";
     check(USER, &[USER, USER].join(","), &[row]);
     check(&format!("{ANSWER},"), "", &[]);
+    let row = "messages[6]: two messages of the assistant's in a row";
+    check(ANSWER, &[ANSWER, ANSWER].join(","), &[row]);
     check(PICTURE, &format!("7,{PICTURE}"), &["messages[6]: no object"]);
     check_body("{\"model\":\"m\",\"messages\":[]}", &["messages: no list with something in it"]);
 }
@@ -296,7 +298,11 @@ fn ids_names_and_arguments_of_calls_fit_everywhere() {
 #[test]
 fn an_id_is_unique_in_the_whole_request() {
     let again = [CALLS, RESULT_1, RESULT_2, USER].join(",").replace("call_2", "call_3");
-    check(PICTURE, &again, &["messages[6].tool_calls[0]: the id \"call_1\" stands twice"]);
+    check(
+        &[ANSWER, PICTURE].join(","),
+        &[USER, &again].join(","),
+        &["messages[6].tool_calls[0]: the id \"call_1\" stands twice"],
+    );
 }
 
 #[test]

@@ -162,6 +162,7 @@ fn items_are_known_and_in_order() {
         check(USER, &[USER, item].join(","), &[&format!("input[1]: {what}")]);
     }
     check(USER, &[USER, USER].join(","), &["input[1]: two messages of the user's in a row"]);
+    check(ANSWER, &[ANSWER, ANSWER].join(","), &["input[8]: two messages of the assistant's in a row"]);
     check(&format!("{USER},"), "", &["input[0]: nothing of the user's stands before it"]);
     check(&format!(",{PICTURE}"), "", &["input: the last one is neither the user's nor a result"]);
 }
