@@ -300,26 +300,21 @@ impl Transcripts<'_> {
     }
 
     fn call(&mut self, finish: &FinishReason) -> Block {
-        let (what, id): (&str, Option<&str>) = self
-            .dice
-            .weighed(&[
-                (5, ("an id is good", Some("call_9f2c7a10"))),
-                (2, ("an id is missing", None)),
-                (2, ("an id is like ours", Some("call_2_0"))),
+        let (what, id): (&str, Option<&str>) = *self.dice.weighed(&[
+            (5, ("an id is good", Some("call_9f2c7a10"))),
+            (2, ("an id is missing", None)),
+            (2, ("an id is like ours", Some("call_2_0"))),
+            (
+                2,
                 (
-                    2,
-                    (
-                        "an id is too long",
-                        Some(
-                            "call_9f2c7a10b4d84e6fa1c3|fc_0a1b2c3d4e5f60718293a4b5c6d7e8f90123456789abcdef0",
-                        ),
-                    ),
+                    "an id is too long",
+                    Some("call_9f2c7a10b4d84e6fa1c3|fc_0a1b2c3d4e5f60718293a4b5c6d7e8f90123456789abcdef0"),
                 ),
-                (1, ("an id is nine letters", Some("Ab3dE6gH9"))),
-                (1, ("an id is of other characters", Some("functions.ls:0 北"))),
-                (1, ("an id is empty", Some(""))),
-            ])
-            .clone();
+            ),
+            (1, ("an id is nine letters", Some("Ab3dE6gH9"))),
+            (1, ("an id is of other characters", Some("functions.ls:0 北"))),
+            (1, ("an id is empty", Some(""))),
+        ]);
         self.count(what);
         let (what, name) = *self.dice.weighed(&[
             (8, ("a name is good", "ls")),

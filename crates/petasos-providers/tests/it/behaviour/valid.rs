@@ -114,7 +114,7 @@ fn p02_with_any_one_rule_switched_off_some_request_is_wrong() {
     let table: Vec<String> =
         needed.into_iter().map(|(rule, wires)| format!("{rule}: {}", wires.join(", "))).collect();
     expect_test::expect![[r#"
-        AnswersAreApart: Messages
+        AnswersAreApart: Chat, Responses, Messages
         AnswersSaySomething: Chat, Responses, Messages
         ArgumentsAreAnObject: Chat, Responses, Messages
         CallsHaveResults: Chat, Responses, Messages
