@@ -39,6 +39,8 @@ fn allowances(path: &str) -> Allowances {
         | ["xtask", "src", "main.rs"] => Allowances::Must,
         // An example is a crate of its own, so testkit's block does not reach it.
         ["crates", "petasos-testkit", "examples", _] => Allowances::May,
+        // Programs that tests start are crates of their own, too.
+        ["crates", _, "tests", "examples", _] => Allowances::May,
         _ => Allowances::Never,
     }
 }
