@@ -40,37 +40,45 @@ fn main() {
         "messages" => Wire::Messages,
         other => panic!("{other} is no wire"),
     };
-    let mut left: u64 = count.parse().expect("a count");
-    let origins: Vec<Origin> = targets().iter().map(|target| (origin(target), target.wire)).collect();
+    let count: usize = count.parse().expect("a count");
     let mut counts = Counts::new();
     let mut out = BufWriter::new(stdout().lock());
+    let mut written = 0;
     for seed in 0.. {
-        let Transcript { head, items } = transcript(seed, &origins, &mut counts);
-        for target in targets().iter().filter(|target| target.wire == wire) {
-            let mut encoder = encoder(target, &head);
-            for (place, item) in items.iter().enumerate() {
-                encoder.push(item);
-                let tool_choice = if place % 3 == 2 { ToolChoice::Forbidden } else { ToolChoice::Auto };
-                let max_output = if place % 2 == 0 { Some(512) } else { None };
-                let body = encoder.body(&Params { tool_choice }, &Tail { max_output });
-                // What a profile adds to chat completions is not in the vendor's own types.
-                let is_own = wire == Wire::Chat && Quirks::of(&target.provider) != Quirks::USUAL;
-                let line = Line {
-                    protocol,
-                    id: format!("transcript {seed}, item {place}, {}", target.provider),
-                    dialect: is_own.then_some("compat"),
-                    body_text: std::str::from_utf8(&body.bytes).expect("UTF-8"),
-                };
-                writeln!(out, "{}", serde_json::to_string(&line).unwrap()).unwrap();
-                left -= 1;
-                if left == 0 {
-                    drop(out);
-                    for (what, often) in counts {
-                        eprintln!("{often:>7} times {what}");
-                    }
-                    return;
-                }
+        for line in requests(wire, protocol, seed, &mut counts) {
+            if written == count {
+                drop(out);
+                counts.iter().for_each(|(what, often)| eprintln!("{often:>7} times {what}"));
+                return;
             }
+            writeln!(out, "{line}").unwrap();
+            written += 1;
         }
     }
+}
+
+/// The requests that the transcript of a seed becomes on its way, on one wire.
+fn requests(wire: Wire, protocol: &str, seed: u64, counts: &mut Counts) -> Vec<String> {
+    let origins: Vec<Origin> = targets().iter().map(|target| (origin(target), target.wire)).collect();
+    let Transcript { head, items } = transcript(seed, &origins, counts);
+    let mut lines = Vec::new();
+    for target in targets().iter().filter(|target| target.wire == wire) {
+        let mut encoder = encoder(target, &head);
+        for (place, item) in items.iter().enumerate() {
+            encoder.push(item);
+            let tool_choice = if place % 3 == 2 { ToolChoice::Forbidden } else { ToolChoice::Auto };
+            let max_output = if place % 2 == 0 { Some(512) } else { None };
+            let body = encoder.body(&Params { tool_choice }, &Tail { max_output });
+            // What a profile adds to chat completions is not in the vendor's own types.
+            let is_own = wire == Wire::Chat && Quirks::of(&target.provider) != Quirks::USUAL;
+            let line = Line {
+                protocol,
+                id: format!("transcript {seed}, item {place}, {}", target.provider),
+                dialect: is_own.then_some("compat"),
+                body_text: std::str::from_utf8(&body.bytes).expect("UTF-8"),
+            };
+            lines.push(serde_json::to_string(&line).unwrap());
+        }
+    }
+    lines
 }

@@ -1,4 +1,4 @@
-//! Broken answers, a few thousand on each wire; `examples/fuzz.rs` is fed more of them by hand.
+//! Broken answers, a few thousand on each wire; `tests/examples/fuzz.rs` is fed more of them by hand.
 
 use std::path::PathBuf;
 use std::process::Command;

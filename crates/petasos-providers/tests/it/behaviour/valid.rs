@@ -134,5 +134,6 @@ fn p02_with_any_one_rule_switched_off_some_request_is_wrong() {
         UserSpeaksFirst: Chat, Responses, Messages
         UserSpeaksLast: Chat, Responses, Messages
         UsersAreJoined: Chat, Responses, Messages
-        UsersSaySomething: Chat, Responses, Messages"#]].assert_eq(&table.join("\n"));
+        UsersSaySomething: Chat, Responses, Messages"#]]
+    .assert_eq(&table.join("\n"));
 }
