@@ -13,3 +13,4 @@ mod resume;
 mod sessions;
 mod t08;
 mod u01;
+mod wires;

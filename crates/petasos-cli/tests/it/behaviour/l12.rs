@@ -55,7 +55,7 @@ fn l12_interrupted_at_each_event_the_next_turn_starts_on_a_valid_transcript() {
 }
 
 /// Every call of every reply has exactly one result, in the order of the calls or not, and one end a run.
-fn check_calls(entries: &[Value]) {
+pub fn check_calls(entries: &[Value]) {
     let mut open: BTreeMap<String, u32> = BTreeMap::new();
     for reply in of_kind(entries, "reply") {
         let blocks = reply["body"]["blocks"].as_array().unwrap();
