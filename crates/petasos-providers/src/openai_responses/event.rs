@@ -192,7 +192,7 @@ impl<'a> Event<'a> {
     }
 
     pub(super) fn name(&self) -> Option<String> {
-        word(self.name)
+        self.name.and_then(string).filter(|name| !name.is_empty())
     }
 
     /// What it adds to a text; an error if it is nothing that could be read.
@@ -293,7 +293,7 @@ impl<'a> Item<'a> {
     }
 
     pub(super) fn name(&self) -> Option<String> {
-        word(self.name)
+        self.name.and_then(string).filter(|name| !name.is_empty())
     }
 
     pub(super) fn arguments(&self) -> Option<String> {

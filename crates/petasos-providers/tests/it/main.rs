@@ -22,6 +22,8 @@ mod fuzz;
 mod messages_replies;
 mod messages_requests;
 mod quirks;
+mod responses_replies;
+mod responses_requests;
 mod say;
 mod server;
 mod split;
