@@ -1,6 +1,7 @@
 //! Transcript to request: each item's bytes are made once, and what is not named here is not sent (L03).
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use petasos_core::entry::{Block, Head, Opaque, Reply};
 use petasos_core::request::{Params, Target, ToolChoice};
@@ -9,7 +10,7 @@ use petasos_core::transcript::{ClosedStep, Item};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::is_sealed_reasoning;
+use super::{id_of, is_sealed_reasoning};
 use crate::provider::{Body, Encoder, Tail};
 use crate::quirks::{Quirks, origin};
 use crate::writing::{
@@ -32,6 +33,8 @@ pub(crate) struct ResponsesEncoder {
     /// What stands at the end of the input.
     last: Last,
     ids: WireIds,
+    /// The ids of the reasoning that was sent.
+    reasoning: BTreeSet<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,6 +132,7 @@ impl ResponsesEncoder {
             has_tools: false,
             last: Last::Nothing,
             ids: WireIds::new(quirks.ids, rules),
+            reasoning: BTreeSet::new(),
         };
         let seals = quirks.sealed_reasoning.iter().any(|name| target.model.starts_with(name));
         let include = if seals { vec!["reasoning.encrypted_content"] } else { Vec::new() };
@@ -240,6 +244,12 @@ impl ResponsesEncoder {
         let says = |sent: &Sent<'_>| !matches!(sent, Sent::Reasoning(_));
         if self.rules.hold(Rule::ReasoningHasAFollower) {
             sent.truncate(sent.iter().rposition(says).map_or(0, |last| last + 1));
+        }
+        if self.rules.hold(Rule::IdsOnce) {
+            sent.retain(|sent| match sent {
+                Sent::Reasoning(raw) => id_of(raw).is_none_or(|id| self.reasoning.insert(id)),
+                Sent::Texts(_) | Sent::Call { .. } => true,
+            });
         }
         if !sent.iter().any(says) {
             // Nothing at all would join two messages of the user's.

@@ -8,7 +8,7 @@
 pub enum Rule {
     /// Ids of calls have a length and characters that the server takes.
     IdsFit,
-    /// No two calls have the same id.
+    /// No two calls have the same id, and no two items of reasoning (Responses).
     IdsOnce,
     /// Names of tools have a length and characters that the server takes.
     NamesFit,

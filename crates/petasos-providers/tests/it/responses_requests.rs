@@ -356,6 +356,26 @@ fn case_b08_reasoning_that_is_not_sealed_or_not_from_here_is_left_out() {
 }
 
 #[test]
+fn case_b08_the_same_reasoning_goes_back_once() {
+    let items = [said("go"), step(5, vec![sealed(SEALED), sealed(SEALED), text("A.")], &[]), said("on")];
+    let again = step(9, vec![sealed(SEALED), text("B.")], &[]);
+    let items = [items.to_vec(), vec![again]].concat();
+    check(
+        &items,
+        &expect![[r#"
+            user: go
+            reasoning: -
+            assistant: A.
+            user: on
+            assistant: B.
+            user: Continue.
+        "#]],
+    );
+    let both = written(encoder_without(Rule::IdsOnce, &own(), &head("", "[]")), &items);
+    assert_eq!(both.matches(SEALED).count(), 3);
+}
+
+#[test]
 fn p02_texts_that_follow_each_other_are_one_message() {
     let blocks =
         vec![text("A."), Block::Reasoning("hm".into()), text("B."), call(None, "ls", "{}"), text("C.")];
