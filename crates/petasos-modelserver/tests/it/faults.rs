@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 
-use crate::client::{Answer, End, chat, read, start};
+use crate::client::{Answer, End, chat, post, read, start};
 
 const ASK: &str = r#"{"model":"m","messages":[{"role":"user","content":"x"}]}"#;
 const ASK_STREAM: &str = r#"{"model":"m","messages":[{"role":"user","content":"x"}],"stream":true}"#;
@@ -52,6 +52,33 @@ async fn a_cut_leaves_exactly_its_bytes() {
             let end = if bytes == whole.body.len() { End::Whole } else { End::Cut };
             assert_eq!((cut.status, &cut.body, cut.end), (200, &whole.body[..bytes].to_vec(), end));
         }
+    }
+}
+
+/// The faults of a body are those of every wire.
+#[tokio::test]
+async fn other_wires_fail_alike() {
+    let asked = [
+        ("/v1/responses", r#"{"model":"m","input":"x"}"#),
+        ("/v1/responses", r#"{"model":"m","input":"x","stream":true}"#),
+        ("/v1/messages", ASK),
+        ("/v1/messages", ASK_STREAM),
+    ];
+    for (path, body) in asked {
+        let ask = async |fault: &str| {
+            let line = format!(r#"{{"text":"cut me here, or there"{fault}}}"#);
+            post(&start(&line).await, path, body).await
+        };
+        let whole = ask("").await;
+        assert_eq!((whole.status, whole.end), (200, End::Whole));
+        for bytes in [0, 1, 100] {
+            let cut = ask(&format!(r#","fault":{{"cut_after_bytes":{bytes}}}"#)).await;
+            assert_eq!((cut.status, &cut.body, cut.end), (200, &whole.body[..bytes].to_vec(), End::Cut));
+        }
+        let garbage = ask(r#","fault":"garbage""#).await;
+        assert!(garbage.status == 200 && std::str::from_utf8(&garbage.body).is_err());
+        let busy = ask(r#","fault":{"status":529,"headers":{"Retry-After":7},"body":{"a": 1.50}}"#).await;
+        assert_eq!((busy.status, busy.text(), busy.header("retry-after")), (529, "{\"a\": 1.50}", Some("7")));
     }
 }
 

@@ -3,11 +3,14 @@
 use petasos_core::entry::CallForm;
 use petasos_core::turn::Delta;
 
+use crate::brackets::Brackets;
+
 /// A call: it begins when its name is known.
 #[derive(Clone, Debug, Default)]
 pub(super) struct GrowingCall {
     name: String,
     received: String,
+    brackets: Brackets,
     /// So much of what was received is handed on.
     told: usize,
     /// Arguments that stood there when it was announced: its own if no others come.
@@ -32,6 +35,7 @@ impl GrowingCall {
 
     /// More of its arguments.
     pub(super) fn push(&mut self, arguments: &str) {
+        self.brackets.follow(arguments);
         self.received.push_str(arguments);
     }
 
@@ -74,7 +78,8 @@ impl GrowingCall {
     /// No more of it comes: what was offered counts, if nothing else did.
     pub(super) fn settle(&mut self) {
         if self.received.is_empty() {
-            self.received = std::mem::take(&mut self.offered);
+            let offered = std::mem::take(&mut self.offered);
+            self.push(&offered);
         }
     }
 
@@ -83,8 +88,10 @@ impl GrowingCall {
         self.name.is_empty() && self.received.trim().is_empty()
     }
 
-    /// It is whole, if nothing says otherwise.
+    /// It is whole, if nothing says otherwise. Its own end counts more than that of the reply: llama.cpp says
+    /// of a reply which broke off at its cap that it is complete.
     pub(super) fn completed(&self) -> Option<Delta> {
-        self.place.filter(|_| !self.is_cut).map(|place| Delta::CallComplete { place })
+        let is_open = matches!(self.brackets, Brackets::Open { .. });
+        self.place.filter(|_| !self.is_cut && !is_open).map(|place| Delta::CallComplete { place })
     }
 }

@@ -503,6 +503,17 @@ fn p03_a_call_that_says_that_it_broke_off_is_not_whole() {
         call c: ls {"a (not whole)
         end: ToolUse"#]],
     );
+    // Nor is one that does not end, whatever is said of it: llama.cpp says so at the cap of its output.
+    for arguments in [r#"{"a"#, r#"{"a":{}"#, r#"{"a":"}"#] {
+        let item = call_item("f", "c", arguments);
+        let line = format!("call c: ls {arguments} (not whole)");
+        assert_eq!(told(&[&done("", &item), &completed(&item)]), [line.as_str(), "end: ToolUse"]);
+    }
+    for arguments in ["", " ", "{}", r#"{"a":"{"}"#, "ls", r#"```{}"#] {
+        let item = call_item("f", "c", arguments);
+        let lines = told(&[&done("", &item), &completed(&item)]);
+        assert!(!lines[0].contains("not whole"), "{lines:?}");
+    }
 }
 
 #[test]
