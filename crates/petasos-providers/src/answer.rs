@@ -222,7 +222,8 @@ impl AnswerDecoder {
     fn settle_form(&mut self) -> Fed {
         let Form::Unknown(start) = &mut self.form else { return Fed::Nothing };
         let is_blank = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, 0xef | 0xbb | 0xbf);
-        let first = start.iter().copied().find(|byte| !is_blank(byte));
+        // No further than this, so that it does not depend on how much came at once.
+        let first = start.iter().take(START_CAP).copied().find(|byte| !is_blank(byte));
         if first.is_none() && start.len() < START_CAP {
             return Fed::Nothing;
         }
@@ -264,6 +265,11 @@ impl AnswerDecoder {
         }
         if data == "[DONE]" {
             self.wire.end(Ending::Marked, &mut self.answer);
+            return Fed::Progress;
+        }
+        if event.name == "error" && self.wire.has_finish() {
+            // The reply was whole before it.
+            self.wire.end(Ending::Closed, &mut self.answer);
             return Fed::Progress;
         }
         if event.name == "error" {

@@ -86,6 +86,8 @@ impl ChatDecoder {
         if let Some(model) = chunk.model().filter(|_| answer.model.is_none()) {
             answer.model = Some(model.into());
         }
+        // OpenRouter tells as an error, behind the finish reason, that the cap was reached.
+        let was_finished = matches!(&self.finish, Some(finish) if !matches!(finish, FinishReason::Other(_)));
         // The last word counts: where a server reports with each chunk, each holds the whole so far.
         answer.usage = chunk.usage().or(answer.usage);
         let mut deltas = Vec::new();
@@ -99,7 +101,9 @@ impl ChatDecoder {
         if answer.has_ended() {
             return Fed::Progress;
         }
-        if let Some(error) = chunk.error() {
+        if chunk.error().is_some() && was_finished {
+            self.end(Ending::Closed, answer);
+        } else if let Some(error) = chunk.error() {
             answer.fail_reported(&Reported::of(error));
         } else if chunk.is_error() {
             answer.fail_reported(&Reported::read(raw).unwrap_or_default());

@@ -76,6 +76,7 @@ impl Rule {
         Self::ReasoningIsSealed,
         Self::NoThinkingAmongForeignCalls,
         Self::FewCacheMarks,
+        Self::OutputCapIsTaken,
     ];
 }
 

@@ -19,6 +19,7 @@ mod classify;
 mod contract;
 mod deep;
 mod fuzz;
+mod histories;
 mod messages_replies;
 mod messages_requests;
 mod quirks;

@@ -203,3 +203,16 @@ proptest! {
         crate::say::blocks(&decoded.0);
     }
 }
+
+/// What an answer is, is told by its first bytes, however many of them come at once.
+#[test]
+fn p03_blanks_before_an_answer_are_the_same_in_any_split() {
+    for blanks in [10, 1023, 1024, 1025, 3000] {
+        let answer = ["\n".repeat(blanks).as_bytes(), b"[\n\ndata: [DONE]\n\n"].concat();
+        let whole = decode(&[&answer]);
+        for size in [1, 100, 1024, 1500] {
+            let pieces: Vec<&[u8]> = answer.chunks(size).collect();
+            assert_eq!(decode(&pieces), whole, "{blanks} blanks in pieces of {size}");
+        }
+    }
+}

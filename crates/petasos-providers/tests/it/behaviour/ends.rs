@@ -63,3 +63,20 @@ fn l11_a_finished_reply_with_nothing_in_it_is_an_end_for_core_to_judge() {
     let stop = r#"{"choices":[{"delta":{"content":""},"finish_reason":"stop"}]}"#;
     assert_eq!(told(&stream(&[stop])), ["end: Stop"]);
 }
+
+/// OpenRouter: the finish reason came, and then an error that says the same again.
+#[test]
+fn l11_an_error_behind_the_finish_reason_takes_nothing_back() {
+    let chunks = [
+        r#"{"choices":[{"index":0,"delta":{"content":"One"},"finish_reason":"length"}]}"#,
+        r#"{"error":{"code":400,"message":"Token limit reached"},"choices":[{"index":0,"delta":{"content":""},"finish_reason":null}],"usage":{"prompt_tokens":43,"completion_tokens":10}}"#,
+    ];
+    let (_, end) = crate::say::decode(&[&crate::cases::stream(&chunks)]);
+    let end = end.unwrap();
+    assert_eq!((end.finish, end.usage.unwrap().output), (petasos_core::entry::FinishReason::Length, 10));
+    // Beside a reason that is the error's own it is one.
+    let failed = [
+        r#"{"choices":[{"index":0,"delta":{"content":"One"},"finish_reason":"error"}],"error":{"code":502,"message":"no"}}"#,
+    ];
+    crate::say::decode(&[&crate::cases::stream(&failed)]).1.unwrap_err();
+}

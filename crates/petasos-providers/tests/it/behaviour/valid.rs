@@ -26,7 +26,7 @@ fn requests(encoder: &mut dyn Encoder, items: &[Item]) -> Vec<Body> {
     for (place, item) in items.iter().enumerate() {
         encoder.push(item);
         let tool_choice = if place % 3 == 2 { ToolChoice::Forbidden } else { ToolChoice::Auto };
-        let max_output = if place % 2 == 0 { Some(512) } else { None };
+        let max_output = [Some(512), None, Some(1)][place % 3];
         bodies.push(encoder.body(&Params { tool_choice }, &Tail { max_output }));
     }
     bodies
@@ -126,6 +126,7 @@ fn p02_with_any_one_rule_switched_off_some_request_is_wrong() {
         NoThinkingAmongForeignCalls: Messages
         NothingEmptyIsSent: Chat, Responses, Messages
         OpaqueGoesHome: Chat, Responses, Messages
+        OutputCapIsTaken: Responses
         ReasoningHasAFollower: Responses, Messages
         ReasoningIsSealed: Responses, Messages
         ResultsSaySomething: Chat, Responses, Messages
