@@ -195,7 +195,7 @@ async fn find(endpoints: &Endpoints, environment: &Environment) -> Result<Target
 const NO_MODEL: &str = "\
 no model is named, and none was found on this machine. The shortest ways to get one:
   1. a server on this machine, which is found by itself: llama-server -m MODEL.gguf, or ollama run NAME
-  2. any server of the chat completions API: petasos run --base-url URL --model NAME \"…\"
+  2. any other server: petasos run --base-url URL --model NAME \"…\"
   3. a key of a provider: export OPENAI_API_KEY=…, then petasos run --model NAME \"…\"
 To watch it work without a model: petasos demo --scripted";
 
