@@ -8,7 +8,9 @@ use serde_json::Value;
 use crate::program::{Place, model, of_kind};
 use crate::running::Running;
 
+/// An interrupt between the two calls of the reply leaves one of them.
 const SCRIPT: &str = r#"{"text":"I look","calls":[{"name":"list_files","arguments":{}},{"name":"run_command","arguments":{"command":"echo one >> counter"}}],"when":{"results":0}}
+{"text":"There is a counter.","when":{"results":1}}
 {"text":"There is a counter.","when":{"results":2}}"#;
 
 #[test]

@@ -169,7 +169,9 @@ fn l11_p04_what_fails_on_each_wire_is_named() {
     }
 }
 
+/// An interrupt between the two calls of the reply leaves one of them.
 const COUNTER: &str = r#"{"text":"I look","calls":[{"name":"list_files","arguments":{}},{"name":"run_command","arguments":{"command":"echo one >> counter"}}],"when":{"results":0}}
+{"text":"There is a counter.","when":{"results":1}}
 {"text":"There is a counter.","when":{"results":2}}"#;
 
 #[test]
