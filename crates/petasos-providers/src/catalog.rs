@@ -48,6 +48,7 @@ const ROWS: &[Row] = &[
             output_cap: OutputCap::MaxCompletionTokens,
             // The reasoning models; the others answer 400 to a request for sealed reasoning.
             sealed_reasoning: &["o1", "o3", "o4", "gpt-5", "codex"],
+            unsealed: &["gpt-5-chat"],
             ..Quirks::USUAL
         })
         .from("platform.openai.com/docs/api-reference, platform.openai.com/docs/guides/reasoning"),
@@ -119,7 +120,9 @@ fn wire_of_url(base_url: &str) -> Option<Wire> {
     let path = path.trim_end_matches('/');
     let path = path.strip_suffix("/v1").unwrap_or(path);
     let last = path.rsplit('/').next().unwrap_or_default();
-    by_host.or_else(|| PATHS.iter().find(|(end, _)| last == *end).map(|(_, wire)| *wire))
+    // Who gives the whole path of requests has chosen.
+    let by_path = PATHS.iter().find(|(end, _)| last == *end).map(|(_, wire)| *wire);
+    by_path.or(by_host)
 }
 
 /// Hosts whose wire is known, whatever the path.

@@ -162,14 +162,16 @@ impl Endpoint {
     }
 }
 
-/// A base URL without the path of this wire's requests: people give what they see in examples.
+/// A base URL without the path of requests: people give what they see in examples. On Messages, one that ends in
+/// `/anthropic` goes on with `v1`: that is how such addresses are given to the vendor's own clients, which add it.
 fn without_request_path(mut base: Url, wire: Wire) -> Url {
     let path = base.path().trim_end_matches('/');
-    let request = format!("/{}", request_path(wire).join("/"));
-    if let Some(before) = path.strip_suffix(&request) {
-        let before = before.to_owned();
-        base.set_path(&before);
-    }
+    let requests = [Wire::Chat, Wire::Responses, Wire::Messages].map(|of| request_path(of).join("/"));
+    let before = requests.iter().find_map(|request| path.strip_suffix(request)?.strip_suffix('/'));
+    let before = before.unwrap_or(path);
+    let version = if wire == Wire::Messages && before.ends_with("/anthropic") { "/v1" } else { "" };
+    let path = format!("{before}{version}");
+    base.set_path(&path);
     base
 }
 

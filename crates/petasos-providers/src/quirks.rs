@@ -20,6 +20,8 @@ pub struct Quirks {
     /// How the names of those models begin that give their reasoning in a sealed form if they are asked for it
     /// (Responses); others refuse a request that asks.
     pub sealed_reasoning: &'static [&'static str],
+    /// How the names of those among them begin that refuse it all the same.
+    pub unsealed: &'static [&'static str],
     /// How it is brought to tell the usage of a streamed chat reply.
     pub stream_usage: StreamUsage,
 }
@@ -77,6 +79,7 @@ impl Quirks {
         ids: Ids::Any,
         after_results: AfterResults::Anything,
         sealed_reasoning: &[],
+        unsealed: &[],
         stream_usage: StreamUsage::Asked,
     };
 

@@ -134,7 +134,8 @@ impl ResponsesEncoder {
             ids: WireIds::new(quirks.ids, rules),
             reasoning: BTreeSet::new(),
         };
-        let seals = quirks.sealed_reasoning.iter().any(|name| target.model.starts_with(name));
+        let is_one_of = |names: &[&str]| names.iter().any(|name| target.model.starts_with(name));
+        let seals = is_one_of(quirks.sealed_reasoning) && !is_one_of(quirks.unsealed);
         let include = if seals { vec!["reasoning.encrypted_content"] } else { Vec::new() };
         let mut params = json(&ParamsPart { model: &target.model, stream: true, store: false, include });
         params.pop();

@@ -162,3 +162,11 @@ fn case_b09_reasoning_goes_back_to_servers_that_want_it_and_to_no_other() {
     assert_eq!(reply(&nobody).len(), 2);
     assert_eq!(reply(&deepseek).len(), 3);
 }
+
+#[test]
+fn p01_the_row_of_openai() {
+    check("openai", &expect![[r#"include: null -> ["reasoning.encrypted_content"]"#]]);
+    // Of the same family, and refuses a request that asks for sealed reasoning.
+    let chat = at("openai", "gpt-5-chat-latest", Wire::Responses);
+    assert!(!body(&chat, &items(&chat)).contains("include"));
+}

@@ -317,7 +317,7 @@ async fn p01_each_wire_has_its_path_and_its_headers_also_behind_a_whole_address(
         (Wire::Responses, "/responses", "authorization: Bearer sk-1"),
         (Wire::Messages, "/messages", "x-api-key: sk-1"),
     ] {
-        for behind in ["", "/", path] {
+        for behind in ["", "/", path, "/chat/completions", "/responses", "/messages/"] {
             let (listener, url) = listen().await;
             let endpoint = Endpoint::new("example", &format!("{url}{behind}"), wire).unwrap();
             let provider = HttpProvider::new(endpoint.with_key(Secret::new("sk-1")));
@@ -331,5 +331,19 @@ async fn p01_each_wire_has_its_path_and_its_headers_also_behind_a_whole_address(
             let version = sent.lines().any(|line| line == "anthropic-version: 2023-06-01");
             assert_eq!((keys, version), (1, wire == Wire::Messages), "{sent}");
         }
+    }
+}
+
+/// Such addresses are given to the vendor's own clients, which put the version behind them.
+#[tokio::test]
+async fn p01_an_address_that_ends_in_anthropic_goes_on_with_the_version() {
+    for behind in ["/anthropic", "/anthropic/", "/anthropic/v1", "/anthropic/v1/messages"] {
+        let (listener, url) = listen().await;
+        let endpoint = Endpoint::new("example", &format!("{url}{behind}"), Wire::Messages).unwrap();
+        let server = tokio::spawn(answer(listener, ok(b"")));
+        let asked = petasos_core::request::Target { wire: Wire::Messages, ..target() };
+        collect(HttpProvider::new(endpoint).call(&asked, "{}".into())).await.1.unwrap_err();
+        let sent = server.await.unwrap();
+        assert!(sent.starts_with("POST /v1/anthropic/v1/messages HTTP/1.1\r\n"), "{behind}: {sent}");
     }
 }

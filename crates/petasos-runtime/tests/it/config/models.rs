@@ -90,6 +90,8 @@ async fn p01_the_wire_is_chosen_by_api_mode_then_profile_then_base_url_then_chat
         ("base_url: \"https://host.example/v1/messages\"", "Messages"),
         ("base_url: \"https://host.example/v1/responses\"", "Responses"),
         ("base_url: \"https://host.example/v1/chat/completions\"", "Chat"),
+        ("base_url: \"https://api.openai.com/v1/chat/completions\"", "Chat"),
+        ("base_url: \"https://api.anthropic.com/v1/messages\"", "Messages"),
         // Nothing tells: names that only look alike are no sign.
         ("base_url: \"https://host.example/v1\"", "Chat"),
         ("base_url: \"https://api.anthropic.com.example/v1\"", "Chat"),
