@@ -2,7 +2,7 @@
 //! than Rust.
 
 use std::fs::File;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
@@ -31,7 +31,6 @@ pub fn run(validator: &str, count: u64) -> Result<Outcome> {
         let made = Command::new(&example)
             .args([wire, &count.to_string()])
             .stdout(file)
-            .stderr(Stdio::null())
             .status()
             .with_context(|| format!("{} did not start", example.display()))?;
         if !made.success() {

@@ -34,6 +34,11 @@ impl Brackets {
         matches!(self, Self::Blank | Self::Closed)
     }
 
+    /// True if an object has begun and not ended: whatever is said of its reply, it is not whole.
+    pub(crate) fn are_open(self) -> bool {
+        matches!(self, Self::Open { .. })
+    }
+
     fn after(self, byte: u8) -> Self {
         let (depth, string) = match self {
             Self::Blank if byte.is_ascii_whitespace() => return self,

@@ -136,9 +136,11 @@ impl Requests {
         let is_longer = draft.breaks.is_empty() && body.parts.starts_with(&self.parts);
         let known = if is_longer { self.parts.len() } else { 0 };
         // Core knows of another head, target or leaf; that the same things are written differently is seen here.
-        let is_rewritten = !is_longer && draft.breaks.is_empty();
+        // A request that could not be written has no parts, and tells nothing of the next one.
+        let is_written = !body.parts.is_empty();
+        let is_rewritten = is_written && !is_longer && draft.breaks.is_empty();
         let new = body.parts.get(known..).unwrap_or_default().to_vec();
-        self.drafted.clone_from(&body.parts);
+        self.drafted.clone_from(if is_written { &body.parts } else { &self.parts });
         let output = self.sizes.max_output.unwrap_or(USUAL_OUTPUT);
         let input = body.tokens.saturating_add(body.tokens.saturating_mul(MARGIN).div_ceil(100));
         Measured {

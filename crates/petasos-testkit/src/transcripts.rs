@@ -329,6 +329,8 @@ impl Transcripts<'_> {
             ),
         ]);
         self.count(what);
+        // As deep as a reader that stops at 128 still reads by itself.
+        let deep = "{\"a\":".repeat(125) + "1" + &"}".repeat(125);
         let (what, arguments) = *self.dice.weighed(&[
             (6, ("arguments are good", r#"{"path":"a \"b\" \\ 北 1.50"}"#)),
             (2, ("arguments are empty", " ")),
@@ -337,6 +339,7 @@ impl Transcripts<'_> {
             (1, ("arguments are no JSON", "{'path': None,}")),
             (1, ("arguments hold half a character", r#"{"a":"\ud83d"}"#)),
             (1, ("arguments are two objects", "{}{\"a\":1}")),
+            (1, ("arguments are deep", &*deep)),
         ]);
         self.count(what);
         let complete = *finish == FinishReason::Stop || self.dice.permille(300);

@@ -202,3 +202,11 @@ fn a_case_has_its_test_and_a_test_of_a_case_its_row() {
     let doubled = "docs/cases.md:4: a second row of a04";
     check_files(vec![page("| A-04 | x |\n| A-04 | y |\n"), tests(&["case_a04_one"])], &[doubled]);
 }
+
+#[test]
+fn a_helper_by_the_name_of_a_case_is_no_test_of_it() {
+    let page = file("docs/cases.md", "| id | situation |\n|---|---|\n| A-04 | x |\n");
+    let helper = file("crates/a/tests/it/cases.rs", "//! Doc.\nfn case_a04_one() {}\n");
+    let missing = "docs/cases.md:3: no test's name begins with case_a04_";
+    check_files(vec![page, helper], &[missing]);
+}

@@ -31,7 +31,7 @@ pub(crate) fn decode(wire: Wire, path: &Path) -> ExitCode {
         }
     };
     let decoded = decoding.finish();
-    print::line(&decoded.line());
+    print::data(&decoded.line());
     match decoded.ended {
         DecodedEnd::Complete => ExitCode::SUCCESS,
         DecodedEnd::Error | DecodedEnd::Unreadable => ExitCode::from(ERROR),
@@ -48,9 +48,10 @@ fn read(wire: Wire, mut from: impl Read) -> io::Result<Decoding> {
     let mut piece = vec![0; PIECE];
     loop {
         let count = from.read(&mut piece)?;
-        if count == 0 {
+        decoding.feed(piece.get(..count).unwrap_or_default());
+        // A pipe may stay open behind the end.
+        if count == 0 || decoding.has_ended() {
             return Ok(decoding);
         }
-        decoding.feed(piece.get(..count).unwrap_or_default());
     }
 }

@@ -14,18 +14,21 @@ use crate::print::{self, Printer};
 pub(crate) async fn request(wire: Option<Wire>, session: &str, step: Option<u64>, world: &World) -> ExitCode {
     match write(wire, session, step, world).await {
         Ok(Written { seq, body, same }) => {
-            print::line(&String::from_utf8_lossy(&body));
+            print::data(&String::from_utf8_lossy(&body));
             match same {
-                Same::Yes => {}
+                Same::Yes => ExitCode::SUCCESS,
                 Same::OtherWire => {
                     print::talk(&format!("petasos: entry {seq} was sent on another wire than this one"));
+                    ExitCode::SUCCESS
                 }
-                Same::No => print::talk(&format!(
-                    "petasos: this is not what was sent for entry {seq}: this version of petasos writes it \
-                     differently, or lines of its log are damaged"
-                )),
+                Same::No => {
+                    print::talk(&format!(
+                        "petasos: this is not what was sent for entry {seq}: this version of petasos writes it \
+                         differently, or lines of its log are damaged"
+                    ));
+                    ExitCode::FAILURE
+                }
             }
-            ExitCode::SUCCESS
         }
         Err(refusal) => refusal.tell(&mut Printer::job()),
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use petasos_core::entry::{FinishReason, Opaque};
 use petasos_core::text::{Json, Text};
-use petasos_core::turn::Delta;
+use petasos_core::turn::{Delta, REPLY_CAP};
 
 use super::Echo;
 use super::calls::{Completing, GrowingCalls};
@@ -125,6 +125,10 @@ impl ChatDecoder {
             for call in calls {
                 let before = self.calls.count();
                 self.calls.take(call, deltas);
+                // No chunk holds more of them than a reply may.
+                if self.calls.size() > REPLY_CAP {
+                    break;
+                }
                 if self.calls.count() > before {
                     self.last = LastBlock::Call;
                 }
@@ -214,8 +218,8 @@ impl WireDecoder for ChatDecoder {
         let data = event.data.trim();
         match Chunk::read(data) {
             Ok(chunk) => self.chunk(&chunk, data, answer),
-            // A named event is a server's own; one without a name is a chunk.
-            Err(_) if !event.name.is_empty() => Fed::Nothing,
+            // A named event is a server's own; one without a name, or with the name that none means, is a chunk.
+            Err(_) if !matches!(event.name.as_str(), "" | "message") => Fed::Nothing,
             Err(error) => {
                 answer.fail_unreadable(data, &error);
                 Fed::Progress
@@ -277,6 +281,10 @@ impl WireDecoder for ChatDecoder {
 }
 
 fn finish_reason(reason: &str) -> FinishReason {
-    let known = FINISH_REASONS.iter().find(|(known, _)| *known == reason).map(|(_, finish)| finish.clone());
+    // Some translators leave them in capitals.
+    let known = FINISH_REASONS
+        .iter()
+        .find(|(known, _)| known.eq_ignore_ascii_case(reason))
+        .map(|(_, finish)| finish.clone());
     known.unwrap_or_else(|| other_finish(reason))
 }

@@ -91,7 +91,7 @@ impl GrowingCall {
     /// It is whole, if nothing says otherwise. Its own end counts more than that of the reply: llama.cpp says
     /// of a reply which broke off at its cap that it is complete.
     pub(super) fn completed(&self) -> Option<Delta> {
-        let is_open = matches!(self.brackets, Brackets::Open { .. });
-        self.place.filter(|_| !self.is_cut && !is_open).map(|place| Delta::CallComplete { place })
+        let is_whole = !self.is_cut && !self.brackets.are_open();
+        self.place.filter(|_| is_whole).map(|place| Delta::CallComplete { place })
     }
 }

@@ -159,7 +159,11 @@ impl WireDecoder for ResponsesDecoder {
         let read = match Event::read(data) {
             Ok(read) => read,
             // Events of this wire have its name in front; another's are not for us.
-            Err(_) if !event.name.is_empty() && !event.name.starts_with("response.") => return Fed::Nothing,
+            Err(_)
+                if !matches!(event.name.as_str(), "" | "message") && !event.name.starts_with("response.") =>
+            {
+                return Fed::Nothing;
+            }
             Err(error) => {
                 answer.fail_unreadable(data, &error);
                 return Fed::Progress;

@@ -11,6 +11,8 @@ use crate::writing::{Rule, Rules, json};
 
 /// The longest name of a tool that every server takes.
 const NAME_LENGTH: usize = 64;
+/// The deepest arguments that are sent: many readers stop at 128, and on Messages a body stands around them.
+const DEEPEST: usize = 100;
 /// Of arguments that are no JSON, the characters that go back to the model.
 const UNREADABLE_CAP: usize = 2_000;
 
@@ -107,10 +109,24 @@ pub(crate) fn arguments(call: &ModelCall, rules: Rules) -> Cow<'_, str> {
     }
     // A raw value would let half a surrogate pair and any depth through, which strict servers refuse in
     // this and every later request. The value is only for the check: what is sent are the model's bytes.
-    if text.starts_with('{') && serde_json::from_str::<serde_json::Value>(text).is_ok() {
+    let read = || serde_json::from_str::<serde_json::Value>(text).ok();
+    if text.starts_with('{') && read().is_some_and(|value| depth(&value) <= DEEPEST) {
         return Cow::Borrowed(text);
     }
     Cow::Owned(json(&Unreadable { unreadable: text.chars().take(UNREADABLE_CAP).collect() }))
+}
+
+/// How deep a value is. It was read, so it is no deeper than the reader goes.
+fn depth(value: &serde_json::Value) -> usize {
+    let inner = match value {
+        serde_json::Value::Array(items) => items.iter().map(depth).max(),
+        serde_json::Value::Object(members) => members.values().map(depth).max(),
+        serde_json::Value::Null
+        | serde_json::Value::Bool(_)
+        | serde_json::Value::Number(_)
+        | serde_json::Value::String(_) => return 0,
+    };
+    inner.unwrap_or(0) + 1
 }
 
 /// A name that every server takes. Those of our own tools fit; a model makes up others.

@@ -125,6 +125,11 @@ impl Decoding {
         }
     }
 
+    /// True once the answer has ended: what may follow is no part of it.
+    pub fn has_ended(&self) -> bool {
+        self.decoder.ended().is_some()
+    }
+
     /// No more bytes come.
     pub fn finish(mut self) -> Decoded {
         self.decoder.finish();

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use petasos_core::entry::{Body, Entry, Request};
 use petasos_core::id::Seq;
-use petasos_core::request::{Draft, Target, Wire};
+use petasos_core::request::{Draft, Purpose, Target, Wire};
 use petasos_core::session::{Session, Terms};
 use petasos_core::turn::{Mode, OnAsk};
 use petasos_providers::encoder;
@@ -76,12 +76,15 @@ pub(crate) fn written(
     Ok(Written { seq, body: body.bytes, same })
 }
 
-/// The request, with its entry. What belongs together is one step: its tries, and a closing call by itself.
+/// The request, with its entry. The tries of a step are one; what is no step, such as a closing call, has no number.
 fn find(entries: &[Entry], step: Option<u64>) -> Result<(Seq, &Request), WriteError> {
     let mut last: Option<(Seq, &Request)> = None;
     let mut steps = 0_u64;
     for entry in entries {
         let Body::Request(request) = &entry.body else { continue };
+        if step.is_some() && request.purpose != Purpose::Step {
+            continue;
+        }
         let is_same = last.is_some_and(|(_, before)| {
             let key = |request: &Request| (request.turn, request.step, request.purpose);
             key(before) == key(request)

@@ -181,6 +181,7 @@ fn l12_interrupted_at_each_event_the_next_turn_is_valid_on_each_wire() {
             let server = ModelServer::start(COUNTER);
             run_on(wire, &Place::new(), &server, &["--allow-commands", "hello"]).types().len()
         };
+        let mut interrupted = 0;
         for at in 1..unbroken {
             let server = ModelServer::start(COUNTER);
             let place = Place::new();
@@ -193,6 +194,7 @@ fn l12_interrupted_at_each_event_the_next_turn_is_valid_on_each_wire() {
             running.signal("INT");
             let ran = running.end();
             assert!([130, 0].contains(&ran.code), "{wire}: {ran:?}");
+            interrupted += u32::from(ran.code == 130);
             check_calls(&place.entries());
             let next = place.petasos_does(&["resume", "--json", "--allow-commands", "-m", "and now?"]);
             assert_eq!(
@@ -203,6 +205,7 @@ fn l12_interrupted_at_each_event_the_next_turn_is_valid_on_each_wire() {
             check_calls(&place.entries());
             bodies(wire, server);
         }
+        assert!(interrupted > 3, "{wire}: {interrupted}");
     }
 }
 

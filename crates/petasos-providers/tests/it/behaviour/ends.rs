@@ -80,3 +80,12 @@ fn l11_an_error_behind_the_finish_reason_takes_nothing_back() {
     ];
     crate::say::decode(&[&crate::cases::stream(&failed)]).1.unwrap_err();
 }
+
+/// `message` is the name of an event that has none: what it holds is a chunk, and one that cannot be read is told.
+#[test]
+fn p03_a_chunk_under_the_name_that_none_means_is_never_passed_over() {
+    let stream = b"event: message\ndata: {\"choices\":[{\"delta\":{\"content\":\"a\n\ndata: [DONE]\n\n";
+    crate::say::decode(&[stream]).1.unwrap_err();
+    let good = b"event: message\ndata: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"LENGTH\"}]}\n\n";
+    assert_eq!(crate::say::decode(&[good]).1.unwrap().finish, petasos_core::entry::FinishReason::Length);
+}
