@@ -5,6 +5,7 @@
 
 use petasos_core::request::Wire;
 
+use crate::address::Address;
 use crate::quirks::{AfterResults, Ids, OutputCap, Quirks, ReasoningBack, StreamUsage};
 
 /// A provider that is known.
@@ -31,6 +32,8 @@ pub enum Place {
     Hosted {
         /// The base URL.
         base_url: &'static str,
+        /// Further hosts of the same provider, each as a base URL, where the same holds.
+        others: &'static [&'static str],
         /// The variables that its key stands in, the first one set counts.
         key_variables: &'static [&'static str],
     },
@@ -60,6 +63,7 @@ const ROWS: &[Row] = &[
         .with(Quirks { reasoning: ReasoningBack::Always, ..Quirks::USUAL })
         .from("api-docs.deepseek.com/guides/thinking_mode"),
     hosted("moonshot", "https://api.moonshot.ai/v1", &["MOONSHOT_API_KEY"], CHAT)
+        .also_at(&["https://api.moonshot.cn/v1"])
         .with(Quirks { reasoning: ReasoningBack::Always, ..Quirks::USUAL })
         .from("platform.moonshot.ai/docs/guide/use-kimi-k2-thinking-model"),
     hosted("mistral", "https://api.mistral.ai/v1", &["MISTRAL_API_KEY"], CHAT)
@@ -97,36 +101,33 @@ pub fn catalog() -> &'static [Row] {
     ROWS
 }
 
-/// The row of a provider: by its name, or by its base URL.
+/// The row of a provider: by its name, or by an address whose host and port are those of the row, however it is
+/// spelt and whatever its path. For a server on this machine any name of the machine will do.
 pub fn row_of(provider: &str) -> Option<&'static Row> {
-    let address = provider.trim().trim_end_matches('/');
-    ROWS.iter().find(|row| row.name == provider || row.base_url().trim_end_matches('/') == address)
+    ROWS.iter().find(|row| row.name == provider).or_else(|| {
+        let address = Address::read(provider)?;
+        ROWS.iter().find(|row| row.is_at(&address))
+    })
 }
 
-/// The wire that a provider is asked on where nobody says: the first of its row; else what its base URL tells;
-/// else chat completions, which nearly all servers speak.
+/// The variables whose keys may go to this address: those of the row that it belongs to, and over `https` alone.
+pub fn key_variables_of(base_url: &str) -> &'static [&'static str] {
+    let Some(address) = Address::read(base_url) else { return &[] };
+    let row = ROWS.iter().find(|row| row.is_at(&address));
+    match row.map(|row| row.place) {
+        Some(Place::Hosted { key_variables, .. }) if address.is_sealed() => key_variables,
+        Some(Place::Hosted { .. } | Place::Local { .. }) | None => &[],
+    }
+}
+
+/// The wire that a provider is asked on where nobody says: what the path of its address tells, for who gives the
+/// whole path of requests has chosen; else the first of its row; else chat completions, which nearly all servers
+/// speak.
 pub fn wire_of(provider: &str) -> Wire {
-    row_of(provider).map(Row::wire).or_else(|| wire_of_url(provider)).unwrap_or(Wire::Chat)
+    let by_path = Address::read(provider)
+        .and_then(|address| PATHS.iter().find(|(end, _)| address.last_word() == *end).map(|(_, wire)| *wire));
+    by_path.or_else(|| row_of(provider).map(Row::wire)).unwrap_or(Wire::Chat)
 }
-
-/// What a base URL tells of the wire: hosts by their name, and others by how their path ends.
-fn wire_of_url(base_url: &str) -> Option<Wire> {
-    let base_url = base_url.trim().to_ascii_lowercase();
-    let (_, rest) = base_url.split_once("://")?;
-    let rest = rest.split(['?', '#']).next().unwrap_or_default();
-    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
-    let host = host.split(':').next().unwrap_or_default();
-    let by_host = HOSTS.iter().find(|(name, _)| host == *name).map(|(_, wire)| *wire);
-    let path = path.trim_end_matches('/');
-    let path = path.strip_suffix("/v1").unwrap_or(path);
-    let last = path.rsplit('/').next().unwrap_or_default();
-    // Who gives the whole path of requests has chosen.
-    let by_path = PATHS.iter().find(|(end, _)| last == *end).map(|(_, wire)| *wire);
-    by_path.or(by_host)
-}
-
-/// Hosts whose wire is known, whatever the path.
-const HOSTS: &[(&str, Wire)] = &[("api.anthropic.com", Wire::Messages), ("api.openai.com", Wire::Responses)];
 
 /// What stands last in the path of a base URL, a `v1` behind it aside: how providers of several wires tell them
 /// apart (DeepSeek, Moonshot, z.ai and MiniMax serve Messages under `/anthropic`), and what requests go to, where
@@ -148,9 +149,29 @@ impl Row {
         }
     }
 
+    /// True if this address is one of its own.
+    fn is_at(&self, address: &Address) -> bool {
+        match self.place {
+            Place::Hosted { base_url, others, .. } => {
+                std::iter::once(&base_url).chain(others).any(|url| address.is_host_of(url))
+            }
+            Place::Local { port } => address.is_local_port(port),
+        }
+    }
+
     /// The best of its wires.
     pub fn wire(&self) -> Wire {
         self.wires.first().copied().unwrap_or(Wire::Chat)
+    }
+
+    const fn also_at(self, others: &'static [&'static str]) -> Self {
+        let place = match self.place {
+            Place::Hosted { base_url, key_variables, .. } => {
+                Place::Hosted { base_url, others, key_variables }
+            }
+            Place::Local { port } => Place::Local { port },
+        };
+        Self { place, ..self }
     }
 
     const fn with(self, quirks: Quirks) -> Self {
@@ -168,7 +189,7 @@ const fn hosted(
     key_variables: &'static [&'static str],
     wires: &'static [Wire],
 ) -> Row {
-    let place = Place::Hosted { base_url, key_variables };
+    let place = Place::Hosted { base_url, others: &[], key_variables };
     Row { name, place, wires, quirks: Quirks::USUAL, source: "", written: "2026-11" }
 }
 

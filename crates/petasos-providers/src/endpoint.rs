@@ -1,7 +1,7 @@
 //! Where a provider is and how long to wait for it.
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use petasos_core::request::Wire;
@@ -9,6 +9,7 @@ use petasos_core::text::Text;
 use reqwest::Url;
 use tokio::time::Instant;
 
+use crate::address::is_loopback;
 use crate::error::ProviderError;
 use crate::http::request_path;
 use crate::secret::Secret;
@@ -88,6 +89,13 @@ impl Endpoint {
     pub fn new(name: &str, base_url: &str, wire: Wire) -> Result<Self, ProviderError> {
         let base_url = base_url.trim();
         let bad = |why: &str| ProviderError::BadUrl { url: shown(base_url), why: why.to_owned() };
+        // `localhost:8080` would be read as a scheme.
+        if !base_url.contains("://") && !base_url.starts_with("http:") && !base_url.starts_with("https:") {
+            return Err(bad(&format!(
+                "it does not begin with http:// or https://; {}",
+                written_whole(base_url)
+            )));
+        }
         let base = Url::parse(base_url).map_err(|error| bad(&error.to_string()))?;
         if !matches!(base.scheme(), "http" | "https") {
             return Err(bad("its scheme is neither http nor https"));
@@ -155,10 +163,7 @@ impl Endpoint {
 
     /// True if it is on this machine: no proxy is asked.
     pub(crate) fn is_loopback(&self) -> bool {
-        let Some(host) = self.base.host_str() else { return false };
-        let bare = host.trim_start_matches('[').trim_end_matches(']');
-        let is_local_name = bare == "localhost" || bare.ends_with(".localhost");
-        is_local_name || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+        self.base.host_str().is_some_and(is_loopback)
     }
 }
 
@@ -173,6 +178,28 @@ fn without_request_path(mut base: Url, wire: Wire) -> Url {
     let path = format!("{before}{version}");
     base.set_path(&path);
     base
+}
+
+/// What to write for an address whose scheme was left out: on this machine and in a private network servers mostly
+/// speak in the open.
+fn written_whole(base_url: &str) -> String {
+    let (typed, rest) = ["https//", "http//"]
+        .iter()
+        .find_map(|typed| Some((typed.trim_end_matches('/'), base_url.strip_prefix(typed)?)))
+        .unwrap_or(("", base_url));
+    let rest = shown(rest.trim_start_matches('/'));
+    let host = rest.split('/').next().unwrap_or_default();
+    if host.is_empty() {
+        return String::from("write it whole");
+    }
+    let bare = host.rsplit_once(':').map_or(host, |(bare, _)| bare);
+    let is_private = bare.parse::<Ipv4Addr>().is_ok_and(|address| address.is_private());
+    let scheme = match typed {
+        "" if is_loopback(bare) || is_private => "http",
+        "" => "https",
+        typed => typed,
+    };
+    format!("write {scheme}://{rest}")
 }
 
 /// A URL without what stands before its host and in its query: either may be a key.

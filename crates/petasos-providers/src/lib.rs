@@ -3,6 +3,7 @@
 //! [`Provider`] and [`Encoder`] are the seam. An encoder is pure and makes the bytes of a message once;
 //! a provider sends them and gives back a [`ReplyStream`]. What differs between vendors is data.
 
+mod address;
 mod answer;
 mod anthropic;
 mod brackets;
@@ -25,7 +26,7 @@ mod tokens;
 mod writing;
 
 pub use answer::{AnswerDecoder, Ended, Fed};
-pub use catalog::{Place, Row, catalog, row_of, wire_of};
+pub use catalog::{Place, Row, catalog, key_variables_of, row_of, wire_of};
 pub use classify::{ErrorAnswer, WaitHeaders, classify, wait_asked};
 pub use endpoint::{Endpoint, Timeouts};
 pub use error::ProviderError;

@@ -12,7 +12,7 @@ use petasos_core::request::{Target, ToolMode, Wire};
 use petasos_core::text::Text;
 use petasos_core::turn::Failure;
 use petasos_providers::{
-    Endpoint, HttpProvider, Place, Provider, Row, Secret, Timeouts, catalog, row_of, wire_of,
+    Endpoint, HttpProvider, Place, Provider, Row, Secret, Timeouts, catalog, key_variables_of, wire_of,
 };
 
 use crate::config::{ConfigError, Environment, ModelNamed, Settings};
@@ -270,8 +270,7 @@ impl Endpoints {
                 None => Err(not_set(variable)),
             };
         }
-        let row = row_of(provider).or_else(|| row_of(base_url));
-        let keys = row.map(key_variables).unwrap_or_default();
+        let keys = key_variables_of(base_url);
         Ok(keys.iter().find_map(|key| self.environment.get(key)).map(Secret::new))
     }
 

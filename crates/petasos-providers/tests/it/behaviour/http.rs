@@ -298,9 +298,19 @@ fn p01_a_base_url_that_cannot_be_used_says_why_and_shows_no_key() {
         let ProviderError::BadUrl { url, why } = Endpoint::new("example", url, Wire::Chat).unwrap_err();
         format!("{url}: {why}")
     };
-    assert!(why("models.example/v1").contains("relative URL"), "{}", why("models.example/v1"));
+    for (url, write) in [
+        ("models.example/v1", "write https://models.example/v1"),
+        ("127.0.0.1:9131/v1", "write http://127.0.0.1:9131/v1"),
+        ("http//127.0.0.1:8080/v1", "write http://127.0.0.1:8080/v1"),
+        ("localhost:8080/v1", "write http://localhost:8080/v1"),
+        ("//10.1.2.3:8000/v1?key=sk-secret", "write http://10.1.2.3:8000/v1"),
+        ("me:sk-secret@models.example/v1", "write https://models.example/v1"),
+    ] {
+        let told = why(url);
+        assert!(told.ends_with(&format!(": it does not begin with http:// or https://; {write}")), "{told}");
+        assert!(!told.contains("sk-secret"), "{told}");
+    }
     assert!(why("ftp://models.example/v1").contains("neither http nor https"));
-    assert!(why("localhost:8080/v1").contains("neither http nor https"));
     assert!(why("http://").contains("host"));
     let key = why("https://user:sk-secret@models.example/v1");
     assert!(key.starts_with("https://models.example/v1: it holds"), "{key}");
