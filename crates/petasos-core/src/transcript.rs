@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use crate::entry::{Note, Reply, Said, ToolResult};
 use crate::id::Seq;
+use crate::request::Target;
 
 /// A step that is whole: a reply and one result for each of its calls, in the order of the calls.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ClosedStep {
     /// The `reply` entry.
     pub reply_seq: Seq,
+    /// Whom its request went to; none if that line is damaged.
+    pub target: Option<Arc<Target>>,
     /// What the model answered.
     pub reply: Arc<Reply>,
     /// What came of its calls.

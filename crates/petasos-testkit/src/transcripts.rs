@@ -23,8 +23,8 @@ use petasos_core::usage::Usage;
 use crate::random::dice::Dice;
 use crate::words::digest;
 
-/// Where a reply may have come from: what is written on its sealed blocks, and on which wire it came.
-pub type Origin = (Text, Wire);
+/// Where a reply may have come from: what is written on its sealed blocks, and whom its request went to.
+pub type Origin = (Text, Target);
 
 /// A transcript under a head.
 #[derive(Clone, Debug)]
@@ -253,7 +253,14 @@ impl Transcripts<'_> {
         };
         let results = (0..results).map(|place| self.result(seq, place)).collect();
         self.seq += 2 * calls as u64;
-        Item::Step(ClosedStep { reply_seq: seq, reply: Arc::new(reply), results, last: Seq(self.seq) })
+        let target = Some(Arc::new(self.origins[self.origin].1.clone()));
+        Item::Step(ClosedStep {
+            reply_seq: seq,
+            target,
+            reply: Arc::new(reply),
+            results,
+            last: Seq(self.seq),
+        })
     }
 
     fn blocks(&mut self, finish: &FinishReason) -> Vec<Block> {
@@ -271,8 +278,8 @@ impl Transcripts<'_> {
     }
 
     fn opaque(&mut self) -> Block {
-        let (origin, wire) = self.origins[self.origin].clone();
-        let raw = match (wire, self.dice.below(6)) {
+        let (origin, target) = self.origins[self.origin].clone();
+        let raw = match (target.wire, self.dice.below(6)) {
             (_, 0) => {
                 self.count("what is sealed is of no known form");
                 *self.dice.pick(&["{}", "[]", "\"sealed\"", "null", r#"{"type":"later"}"#])

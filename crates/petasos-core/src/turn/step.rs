@@ -9,7 +9,7 @@ use crate::entry::{
     Block, Call, Decision, FinishReason, ModelCall, Reply, ToolResult, ToolStart, VerdictKind,
 };
 use crate::id::{CallId, RequestId, Seq};
-use crate::request::Purpose;
+use crate::request::{Purpose, Target};
 use crate::time::Time;
 use crate::transcript::ClosedStep;
 
@@ -33,6 +33,8 @@ pub struct OpenRequest {
     pub id: RequestId,
     /// What for.
     pub purpose: Purpose,
+    /// Whom.
+    pub target: Arc<Target>,
     /// What is held for it.
     pub reserved: Worst,
     /// The text that `partial` entries kept.
@@ -46,6 +48,8 @@ pub struct OpenReply {
     pub seq: Seq,
     /// What its request was for.
     pub purpose: Purpose,
+    /// Whom its request went to; none if that line is damaged.
+    pub target: Option<Arc<Target>>,
     /// What the model answered.
     pub reply: Arc<Reply>,
     /// Its calls, in order.
@@ -102,12 +106,15 @@ impl OpenCall {
     }
 }
 
+/// What the request of a reply was for, and whom it went to, if its line tells.
+pub(crate) type Asked = (Purpose, Option<Arc<Target>>);
+
 impl OpenReply {
-    pub(crate) fn new(seq: Seq, purpose: Purpose, reply: Arc<Reply>) -> Self {
+    pub(crate) fn new(seq: Seq, (purpose, target): Asked, reply: Arc<Reply>) -> Self {
         // A reply of ours never comes near this; a log from elsewhere may hold anything.
         let count = made_calls(&reply).take(usize::from(u16::MAX)).count();
         let calls = vec![OpenCall::default(); count];
-        Self { seq, purpose, reply, calls }
+        Self { seq, purpose, target, reply, calls }
     }
 
     /// The id of the call at a place.
@@ -126,7 +133,8 @@ impl OpenReply {
         let results = results?;
         let last = results.iter().map(|(seq, _)| *seq).max().unwrap_or(self.seq);
         let results = results.into_iter().map(|(_, result)| result).collect();
-        Some(ClosedStep { reply_seq: self.seq, reply: Arc::clone(&self.reply), results, last })
+        let (target, reply) = (self.target.clone(), Arc::clone(&self.reply));
+        Some(ClosedStep { reply_seq: self.seq, target, reply, results, last })
     }
 
     /// True if it holds text that a person can see.

@@ -24,7 +24,9 @@ use crate::transcript::ClosedStep;
 use crate::turn::Mode;
 use crate::turn::charge::steps_of;
 use crate::turn::retry::Standing;
-use crate::turn::step::{OpenCall, OpenReply, OpenRequest, OpenStep, has_text, is_cut_short, made_calls};
+use crate::turn::step::{
+    Asked, OpenCall, OpenReply, OpenRequest, OpenStep, has_text, is_cut_short, made_calls,
+};
 use crate::turn::tally::Tally;
 use crate::usage::{Account, Usage};
 
@@ -322,7 +324,8 @@ impl Told {
         self.step.retry_at = None;
         self.step.reply = None;
         let (purpose, reserved) = (request.purpose, request.reserved);
-        self.step.request = Some(OpenRequest { id, purpose, reserved, partial: String::new() });
+        let target = Arc::new(request.target.clone());
+        self.step.request = Some(OpenRequest { id, purpose, target, reserved, partial: String::new() });
         if let Some(closing) = self.closing.as_mut().filter(|_| purpose == Purpose::Closing) {
             closing.tried = true;
         }
@@ -347,7 +350,7 @@ impl Told {
     }
 
     fn replied(&mut self, seq: Seq, reply: &Reply) -> Option<ClosedStep> {
-        let purpose = self.answered(reply.request);
+        let (purpose, target) = self.answered(reply.request);
         self.charge(&reply.usage, reply.micro_usd);
         self.account.steps += steps_of(purpose);
         self.failures = 0;
@@ -377,16 +380,16 @@ impl Told {
                 self.stop = Some(StopReason::Refused);
             }
         }
-        let open = OpenReply::new(seq, purpose, Arc::new(reply.clone()));
+        let open = OpenReply::new(seq, (purpose, target), Arc::new(reply.clone()));
         let closed = open.close();
         self.step.reply = Some(open);
         closed
     }
 
     /// What the request of a reply was for. If its line is damaged, what the turn was about to ask.
-    fn answered(&mut self, id: RequestId) -> Purpose {
+    fn answered(&mut self, id: RequestId) -> Asked {
         if let Some(request) = self.step.request.take_if(|open| open.id == id) {
-            return request.purpose;
+            return (request.purpose, Some(request.target));
         }
         if let Some(lost) = self.step.request.take() {
             self.charge(&Charge::Reserved(lost.reserved.tokens), lost.reserved.micro_usd);
@@ -394,9 +397,9 @@ impl Told {
         match &mut self.closing {
             Some(closing) => {
                 closing.tried = true;
-                Purpose::Closing
+                (Purpose::Closing, None)
             }
-            None => Purpose::Step,
+            None => (Purpose::Step, None),
         }
     }
 

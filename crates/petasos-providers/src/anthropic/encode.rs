@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::schema::input_schema;
-use super::thinking::{Begins, Place, Thinking, own_block};
+use super::thinking::{Made, Place, Thinking, own_block};
 use crate::provider::{Body, Encoder, Tail};
 use crate::quirks::{Quirks, origin};
 use crate::writing::{
@@ -243,13 +243,7 @@ impl MessagesEncoder {
             called.extend(made.iter().map(|call| tool_name(&call.name, rules).into_owned()));
         }
         let blocks = self.answer(&step.reply, &ids);
-        self.think(&blocks, &ids);
-        let blocks: Vec<String> = blocks
-            .into_iter()
-            .map(|block| match block {
-                Written::Thinking(block) | Written::Other(block) => block,
-            })
-            .collect();
+        self.think(step, &ids);
         part.push_str(self.before_message());
         part.push_str(&format!("{{\"role\":\"assistant\",\"content\":[{}]}}", blocks.join(",")));
         self.last = Last::Closed;
@@ -265,7 +259,7 @@ impl MessagesEncoder {
     }
 
     /// The blocks of an answer in the order they came.
-    fn answer(&self, reply: &Reply, ids: &[String]) -> Vec<Written> {
+    fn answer(&self, reply: &Reply, ids: &[String]) -> Vec<String> {
         let rules = self.rules;
         let mut texts = text_blocks(reply).into_iter();
         let mut ids = ids.iter();
@@ -289,20 +283,21 @@ impl MessagesEncoder {
         if rule.is_some_and(|rule| rules.hold(rule)) {
             blocks.push(Written::Other(text_block(NO_ANSWER)));
         }
-        blocks
+        let text = |block| match block {
+            Written::Thinking(text) | Written::Other(text) => text,
+        };
+        blocks.into_iter().map(text).collect()
     }
 
-    /// Notes what an answer tells of whether the model may think.
-    fn think(&mut self, blocks: &[Written], ids: &[String]) {
-        let is_thinking = |block: &Written| matches!(block, Written::Thinking(_));
-        if blocks.iter().any(is_thinking) {
-            self.thinking.thought();
-        }
+    /// Notes what a step tells of whether the model may think.
+    fn think(&mut self, step: &ClosedStep, ids: &[String]) {
         if ids.is_empty() {
             return self.thinking.answered();
         }
-        let is_own = blocks.first().is_some_and(is_thinking);
-        self.thinking.called(if is_own { Begins::WithOwnThinking } else { Begins::Otherwise });
+        // Of a step whose request is damaged nobody knows whose it is. Most are the model's own, and one that
+        // always thinks refuses to be asked without.
+        let is_own = step.target.as_deref().is_none_or(|target| origin(target) == self.origin);
+        self.thinking.called(if is_own { Made::ByThisModel } else { Made::Elsewhere });
     }
 
     /// The end of the messages. As a part of the tail it is gone from the next request.

@@ -36,16 +36,16 @@ pub(super) fn own_block<'a>(opaque: &'a Opaque, origin: &str, rules: Rules) -> O
 }
 
 /// Whether the model may think. A server whose model thinks refuses a request where the calls that are going on
-/// do not begin with thinking of its own; after a fallback in the middle of a turn they do not.
+/// do not begin with thinking of its own; after a fallback in the middle of a turn they do not. Its own calls go
+/// back as it made them, thought about or not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Thinking {
-    is_known: bool,
-    bare: BareCalls,
+    foreign: ForeignCalls,
 }
 
-/// Calls that do not begin with thinking of this origin.
+/// Calls of another origin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum BareCalls {
+enum ForeignCalls {
     #[default]
     None,
     InTurn,
@@ -63,11 +63,11 @@ pub(super) enum Place {
     OfItsOwn,
 }
 
-/// How a step begins.
+/// Whose calls they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Begins {
-    WithOwnThinking,
-    Otherwise,
+pub(super) enum Made {
+    ByThisModel,
+    Elsewhere,
 }
 
 impl Thinking {
@@ -75,10 +75,10 @@ impl Thinking {
         match (said.when, place) {
             // A steer belongs to the turn that goes on.
             (When::NextStep, _) => {}
-            (When::Now | When::AfterTurn, Place::OfItsOwn) => self.bare = BareCalls::None,
+            (When::Now | When::AfterTurn, Place::OfItsOwn) => self.foreign = ForeignCalls::None,
             (When::Now | When::AfterTurn, Place::BehindResults) => {
-                if self.bare == BareCalls::InTurn {
-                    self.bare = BareCalls::BeforeSaid;
+                if self.foreign == ForeignCalls::InTurn {
+                    self.foreign = ForeignCalls::BeforeSaid;
                 }
             }
         }
@@ -86,26 +86,21 @@ impl Thinking {
 
     /// A step without calls.
     pub(super) fn answered(&mut self) {
-        if self.bare == BareCalls::BeforeSaid {
-            self.bare = BareCalls::None;
+        if self.foreign == ForeignCalls::BeforeSaid {
+            self.foreign = ForeignCalls::None;
         }
     }
 
     /// A step with calls.
-    pub(super) fn called(&mut self, begins: Begins) {
+    pub(super) fn called(&mut self, made: Made) {
         self.answered();
-        if begins == Begins::Otherwise {
-            self.bare = BareCalls::InTurn;
+        if made == Made::Elsewhere {
+            self.foreign = ForeignCalls::InTurn;
         }
-    }
-
-    /// A block of its own thinking went in.
-    pub(super) fn thought(&mut self) {
-        self.is_known = true;
     }
 
     /// True if the model has to be asked without.
     pub(super) fn is_off(self) -> bool {
-        self.is_known && self.bare != BareCalls::None
+        self.foreign != ForeignCalls::None
     }
 }

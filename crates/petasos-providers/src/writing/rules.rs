@@ -44,7 +44,7 @@ pub enum Rule {
     ReasoningHasAFollower,
     /// Reasoning of which there is no encrypted form is left out (Responses), or no signature (Messages).
     ReasoningIsSealed,
-    /// The model is asked without thinking while the turn holds calls that do not begin with its own (Messages).
+    /// The model is asked without thinking while the turn holds calls of another origin (Messages).
     NoThinkingAmongForeignCalls,
     /// There are no more cache marks than a server takes (Messages).
     FewCacheMarks,

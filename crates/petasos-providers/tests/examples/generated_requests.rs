@@ -59,7 +59,7 @@ fn main() {
 
 /// The requests that the transcript of a seed becomes on its way, on one wire.
 fn requests(wire: Wire, protocol: &str, seed: u64, counts: &mut Counts) -> Vec<String> {
-    let origins: Vec<Origin> = targets().iter().map(|target| (origin(target), target.wire)).collect();
+    let origins: Vec<Origin> = targets().iter().map(|target| (origin(target), target.clone())).collect();
     let Transcript { head, items } = transcript(seed, &origins, counts);
     let mut lines = Vec::new();
     for target in targets().iter().filter(|target| target.wire == wire) {

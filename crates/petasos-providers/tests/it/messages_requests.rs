@@ -7,7 +7,7 @@ use petasos_core::entry::{Block, FinishReason, Note, NoteSource, Opaque, Reply, 
 use petasos_core::request::{Params, Target, ToolChoice, Wire};
 use petasos_core::text::Json;
 use petasos_core::tool::Outcome;
-use petasos_core::transcript::Item;
+use petasos_core::transcript::{ClosedStep, Item};
 use petasos_providers::{Body, Rule, Tail, encoder, encoder_without, origin};
 use serde_json::{Value, json};
 
@@ -583,22 +583,34 @@ fn is_off(items: &[Item]) -> bool {
     }
 }
 
+/// A step whose request went to this provider.
+fn made_by(provider: &str, seq: u64, blocks: Vec<Block>, results: &[&str]) -> Item {
+    let Item::Step(made) = step(seq, blocks, results) else { unreachable!("a step is a step") };
+    let target = Target { provider: provider.into(), ..target_on(Wire::Messages) };
+    Item::Step(ClosedStep { target: Some(Arc::new(target)), ..made })
+}
+
 #[test]
-fn p02_a_model_that_thinks_is_asked_without_among_calls_that_it_did_not_think_before() {
-    let own = |seq| step(seq, vec![thinking(""), call(None, "ls", "{}")], &["a"]);
-    let foreign = |seq| step(seq, vec![thinking("other messages small"), call(None, "ls", "{}")], &["a"]);
-    let answer = |seq| step(seq, vec![thinking(""), text("Done.")], &[]);
+fn p02_a_model_is_asked_without_thinking_among_calls_of_another_origin() {
+    let here = target_on(Wire::Messages).provider;
+    let own = |seq| made_by(&here, seq, vec![thinking(""), call(None, "ls", "{}")], &["a"]);
+    let skipped = |seq| made_by(&here, seq, vec![text("I look."), call(None, "ls", "{}")], &["a"]);
+    let foreign = |seq| made_by("other", seq, vec![call(None, "ls", "{}")], &["a"]);
+    let lost = |seq| step(seq, vec![call(None, "ls", "{}")], &["a"]);
+    let answer = |seq| made_by("other", seq, vec![text("Done.")], &[]);
     let steer = || said_by(Speaker::Person, When::NextStep, "faster");
     assert!(!is_off(&[said("a"), own(3), own(9)]), "its own");
-    assert!(!is_off(&[said("a"), foreign(3), foreign(9)]), "not known to think");
+    assert!(!is_off(&[said("a"), own(3), skipped(9)]), "a model may skip its thinking");
+    assert!(!is_off(&[said("a"), lost(3)]), "the line of its request is damaged");
+    assert!(is_off(&[said("a"), foreign(3)]), "the first request after a fallback");
+    assert!(is_off(&[said("a"), foreign(3), skipped(9)]), "the turn still holds them");
     assert!(is_off(&[said("a"), own(3), foreign(9)]));
     assert!(is_off(&[said("a"), own(3), foreign(9), steer(), note("b")]), "a steer begins no turn");
+    assert!(!is_off(&[said("a"), answer(3), said("b"), own(9)]), "an answer holds no calls");
     assert!(is_off(&[said("a"), answer(3), said("b"), foreign(9)]));
     assert!(!is_off(&[said("a"), own(3), foreign(9), answer(20), said("b")]), "another turn");
     assert!(!is_off(&[said("a"), own(3), foreign(9), answer(20), said("b"), own(30)]));
     assert!(is_off(&[said("a"), own(3), foreign(9), said("b")]), "it stands with the results");
     assert!(is_off(&[said("a"), own(3), foreign(9), note("b"), said("c")]), "it stands with the results");
     assert!(!is_off(&[said("a"), own(3), foreign(9), said("b"), own(20)]));
-    let late = step(9, vec![text("I look."), thinking(""), call(None, "ls", "{}")], &["a"]);
-    assert!(is_off(&[said("a"), late]), "thinking has to come first");
 }

@@ -196,6 +196,7 @@ pub fn step_of(seq: u64, reply: Reply, results: &[&str]) -> Item {
     });
     Item::Step(ClosedStep {
         reply_seq: Seq(seq),
+        target: None,
         reply: Arc::new(reply),
         results: results.collect(),
         last: Seq(seq + 10),

@@ -80,14 +80,10 @@ pub fn check(body: &Members, found: &mut Findings) {
     if pairs.any() && find(body, "tools").is_none() {
         found.add("body: calls without tools");
     }
-    let thinks = match thinking {
-        Thinking::Budgeted => true,
-        // A server may think by itself. That it did can be seen.
-        Thinking::Untold => messages.iter().any(|message| blocks(message).any(is_thinking)),
-        Thinking::Off | Thinking::Adaptive => false,
-    };
-    if thinks {
-        begins_with_thinking(messages, found);
+    match thinking {
+        Thinking::Budgeted => begins_with_thinking(messages, found),
+        // A model that thinks by itself may skip it, and takes its own calls back as they were.
+        Thinking::Untold | Thinking::Off | Thinking::Adaptive => {}
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use petasos_core::request::{Params, ToolChoice, Wire};
-use petasos_core::transcript::Item;
+use petasos_core::request::{Params, Target, ToolChoice, Wire};
+use petasos_core::transcript::{ClosedStep, Item};
+use petasos_core::turn::made_calls;
 use petasos_providers::{Body, Encoder, Rule, Tail, encoder, encoder_without, origin};
 use petasos_testkit::check_request::{check_prefix, check_request};
 use petasos_testkit::transcripts::{Counts, Origin, Transcript, seal, targets, transcript};
@@ -13,7 +14,7 @@ const TRANSCRIPTS: u64 = 300;
 
 /// Replies come from any of them: the provider is switched at any step.
 fn origins() -> Vec<Origin> {
-    targets().iter().map(|target| (origin(target), target.wire)).collect()
+    targets().iter().map(|target| (origin(target), target.clone())).collect()
 }
 
 fn count() -> u64 {
@@ -32,13 +33,30 @@ fn requests(encoder: &mut dyn Encoder, items: &[Item]) -> Vec<Body> {
     bodies
 }
 
+/// A turn that goes on with calls of another origin is gone on with without thinking; where no calls are of another
+/// origin the model thinks as it likes.
+fn about_thinking(target: &Target, items: &[Item], body: &Body) -> Option<String> {
+    let is_off = String::from_utf8_lossy(&body.bytes).contains(r#""thinking":{"type":"disabled"}"#);
+    let has_calls = |step: &ClosedStep| made_calls(&step.reply).next().is_some();
+    let foreign = |step: &ClosedStep| has_calls(step) && step.target.as_deref() != Some(target);
+    let steps = items.iter().filter_map(|item| if let Item::Step(step) = item { Some(step) } else { None });
+    match (items.last(), is_off) {
+        (Some(Item::Step(step)), false) if foreign(step) => Some("thinking among foreign calls".into()),
+        (_, true) if !steps.clone().any(foreign) => Some("thinking is forbidden for nothing".into()),
+        _ => None,
+    }
+}
+
 /// Everything that is wrong with the requests of a transcript to the target in this place.
-fn complaints(place: usize, bodies: &[Body]) -> Vec<String> {
+fn complaints(place: usize, items: &[Item], bodies: &[Body]) -> Vec<String> {
     let targets = targets();
     let wire = targets[place].wire;
     let mut found = Vec::new();
-    for body in bodies {
+    for (at, body) in bodies.iter().enumerate() {
         found.extend(check_request(wire, &body.bytes));
+        if wire == Wire::Messages {
+            found.extend(about_thinking(&targets[place], &items[..=at], body));
+        }
         let text = String::from_utf8_lossy(&body.bytes);
         let foreign = (0..targets.len()).filter(|other| *other != place && text.contains(&seal(*other)));
         found.extend(foreign.map(|other| format!("what {:?} sealed goes to another", targets[other])));
@@ -62,7 +80,7 @@ fn p02_p10_any_transcript_makes_requests_that_every_server_takes() {
         for (place, target) in targets.iter().enumerate() {
             let bodies = requests(&mut *encoder(target, &head), &items);
             requests_made += bodies.len();
-            let found = complaints(place, &bodies);
+            let found = complaints(place, &items, &bodies);
             assert_eq!(found, Vec::<String>::new(), "transcript {seed} to {target:?}: {items:?}");
         }
     }
@@ -103,7 +121,7 @@ fn p02_with_any_one_rule_switched_off_some_request_is_wrong() {
                 let Transcript { head, items } = transcript(seed, &origins, &mut Counts::new());
                 targets.iter().enumerate().filter(|(_, target)| target.wire == wire).any(|(place, target)| {
                     let bodies = requests(&mut *encoder_without(*rule, target, &head), &items);
-                    !complaints(place, &bodies).is_empty()
+                    !complaints(place, &items, &bodies).is_empty()
                 })
             });
             if is_found {
