@@ -6,14 +6,19 @@ use petasos_core::approval::{Action, Proposal, Wants};
 use petasos_core::bounded::{Bounded, Cap};
 use petasos_core::entry::ModelCall;
 use petasos_core::id::{CallId, Digest};
-use petasos_core::text::Json;
+use petasos_core::text::{Json, NotJson, Text};
 use petasos_core::tool::Trouble;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
+use crate::fit::{Misfit, fit};
+use crate::names::meant;
 use crate::nearest::nearest;
-use crate::tool::Tool;
+use crate::output::Problem;
+use crate::repair::{self, Repair, Repairs};
+use crate::schema::signature;
+use crate::tool::{Tool, ToolSpec};
 
 /// The tools of a session, in the order in which the model sees them.
 #[derive(Clone, Debug, Default)]
@@ -70,22 +75,36 @@ impl Registry {
     /// # Errors
     /// What the model reads of a call that cannot be understood.
     pub fn propose(&self, call: CallId, made: &ModelCall) -> Result<Proposal, Bounded> {
-        let tool = self.get(&made.name).ok_or_else(|| self.unknown(&made.name))?;
+        let mut repairs = Repairs::new();
+        let tool = match self.get(&made.name) {
+            Some(tool) => tool,
+            None => {
+                repairs.insert(Repair::Name);
+                self.meant(&made.name).ok_or_else(|| self.unknown(&made.name))?
+            }
+        };
+        let spec = tool.spec();
         // A finished call without arguments means none; text that cannot be read is never guessed.
         let text = if made.arguments.is_blank() { "{}" } else { &*made.arguments };
-        let arguments = Json::try_from(text).map_err(|error| unreadable(&made.name, &error.to_string()))?;
+        let (arguments, more) = fitted(spec, text).map_err(|problem| problem.bounded())?;
+        repairs.extend(more);
         let claims = tool.claims(&arguments)?;
-        let shown = shown(&made.name, &arguments);
+        let shown = shown(&spec.name, &arguments);
         Ok(Proposal {
             call,
-            tool: made.name.clone(),
+            tool: spec.name.clone(),
             arguments,
-            changed_by: Vec::new(),
+            changed_by: repairs.into_iter().map(|repair| Text::from(repair.name())).collect(),
             claims,
             shown,
             wants: Wants::Approval,
             at_least: Action::Allow,
         })
+    }
+
+    /// The tool whose name is written so.
+    fn meant(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.get(meant(name, self.tools.iter().map(|tool| &*tool.spec().name))?)
     }
 
     fn unknown(&self, name: &str) -> Bounded {
@@ -98,9 +117,19 @@ impl Registry {
     }
 }
 
-fn unreadable(tool: &str, cause: &str) -> Bounded {
-    let hint = format!("call {tool} again with one JSON object that fits its parameters");
-    trouble("the arguments are no JSON", cause, &hint)
+/// The arguments as the tool takes them: the model's own bytes, unless something in them had to be repaired.
+fn fitted(spec: &ToolSpec, text: &str) -> Result<(Json, Repairs), Problem> {
+    let again = || format!("call {} again", signature(&spec.name, spec.parameters.as_str()));
+    let (mut node, mut repairs) = repair::arguments(text).map_err(|unreadable| {
+        Problem::new(unreadable.error, unreadable.cause, format!("{}; {}", unreadable.hint, again()))
+    })?;
+    let no_schema = |_| Problem::new("the tool is broken", "its schema cannot be read", "do it another way");
+    let schema: serde_json::Value = serde_json::from_str(spec.parameters.as_str()).map_err(no_schema)?;
+    let misfit = |Misfit(cause)| Problem::new("an argument does not fit", cause, again());
+    repairs.extend(fit(&schema, &mut node).map_err(misfit)?);
+    let json = if repairs.is_empty() { Json::try_from(text) } else { Json::try_from(node.json().as_str()) };
+    let no_json = |error: NotJson| Problem::new("the arguments are no JSON", error.to_string(), again());
+    Ok((json.map_err(no_json)?, repairs))
 }
 
 /// An error as the model reads it: JSON, within the cap of a result.

@@ -1,5 +1,6 @@
 //! Rows of the page on behaviour, and cases of other agents' reports.
 
+mod case_c_arguments;
 mod case_f_commands;
 mod case_f_files;
 mod case_f_places;

@@ -13,5 +13,6 @@
 )]
 
 mod behaviour;
+mod bench;
 mod say;
 mod specs;

@@ -15,7 +15,11 @@ async fn l09_arguments_that_do_not_fit_name_the_field_and_what_would_fit() {
         ("read_file", r#"{"path":"a.txt","lines":-1}"#, "lines: invalid value: integer `-1`"),
         ("read_file", r#"{"path":""}"#, "names nothing"),
         ("read_file", "[]", "the arguments"),
-        ("read_file", "\"a.txt\"", "expected struct Arguments"),
+        (
+            "read_file",
+            "\"a.txt\"",
+            "expected an object {from?: integer|string, lines?: integer, path: string}",
+        ),
         ("read_file", r#"{"path":"#, "the arguments are no JSON"),
         ("edit_file", r#"{"path":"a.txt","edits":[]}"#, "no edits"),
         ("edit_file", r#"{"path":"a.txt","edits":[{"old":"x"}]}"#, "\\\"new\\\" of edits[0]"),
@@ -38,7 +42,7 @@ async fn l09_arguments_that_do_not_fit_name_the_field_and_what_would_fit() {
         ("read_file", r#"{"path":"blob:00000000"}"#, "there is no blob"),
         ("list_files", r#"{"path":"a.txt"}"#, "not a folder"),
         ("read_files", "{}", "call read_file, probably; else one of: read_file, write_file"),
-        ("Read-File", "{}", "call read_file, probably"),
+        ("Red-File", "{}", "call read_file, probably"),
         ("weather", "{}", "call one of: read_file"),
     ];
     for (tool, arguments, words) in table {
