@@ -16,11 +16,14 @@ use petasos_core::usage::Usage;
 
 use crate::anthropic::MessagesDecoder;
 use crate::classify::{Reported, classify_reported, is_html, printable, sample};
+use crate::finish::given_up;
+pub(crate) use crate::finish::other_finish;
 use crate::openai_chat::ChatDecoder;
 use crate::openai_responses::ResponsesDecoder;
 use crate::provider::ReplyEvent;
 use crate::quirks::{Quirks, origin};
 use crate::secret::Secret;
+use crate::spoken::{Met, other_wires, wire_name, wire_of_event};
 use crate::sse::{EVENT_CAP, SseEvent, SseReader};
 
 /// Bytes of a stream for each byte of a reply: chunks are far larger than what they carry, and an
@@ -38,6 +41,8 @@ pub(crate) const BLOCK: usize = 1 << 10;
 #[derive(Debug)]
 pub struct AnswerDecoder {
     form: Form,
+    asked: Wire,
+    met: Met,
     wire: Box<dyn WireDecoder>,
     answer: Answer,
 }
@@ -78,8 +83,8 @@ pub(crate) trait WireDecoder: fmt::Debug + Send {
     /// Nothing more comes. After this the answer has ended.
     fn end(&mut self, ending: Ending, answer: &mut Answer);
 
-    /// True once a finish reason came: what may follow is the usage.
-    fn has_finish(&self) -> bool;
+    /// The finish reason, once one came: what may follow is the usage.
+    fn finish(&self) -> Option<&FinishReason>;
 
     /// What such a server is called in errors.
     fn server(&self) -> &'static str;
@@ -104,6 +109,8 @@ pub(crate) struct Answer {
     pub(crate) usage: Option<Usage>,
     /// The model as the server named it.
     pub(crate) model: Option<Text>,
+    /// An error that the event told which is being read.
+    reported: Option<Reported>,
     events: VecDeque<ReplyEvent>,
     ended: Option<Ended>,
 }
@@ -132,10 +139,11 @@ impl AnswerDecoder {
             bytes: 0,
             usage: None,
             model: None,
+            reported: None,
             events: VecDeque::new(),
             ended: None,
         };
-        Self { form: Form::Unknown(Vec::new()), wire, answer }
+        Self { form: Form::Unknown(Vec::new()), asked: target.wire, met: Met::Nothing, wire, answer }
     }
 
     /// One whose failures never show this key.
@@ -178,13 +186,14 @@ impl AnswerDecoder {
             return;
         }
         match std::mem::replace(&mut self.form, Form::Unknown(Vec::new())) {
-            Form::Unknown(_) => self.wire.end(Ending::Closed, &mut self.answer),
+            Form::Unknown(_) => self.end(Ending::Closed),
             Form::Stream(mut reader) => {
                 if let Some(event) = reader.finish() {
                     self.last_event(&event);
                 }
-                if !self.answer.has_ended() {
-                    self.wire.end(Ending::Closed, &mut self.answer);
+                match reader.other().filter(|_| self.met == Met::Nothing) {
+                    Some(other) => self.fail_junk(other),
+                    None => self.end(Ending::Closed),
                 }
             }
             Form::Whole(body) => self.whole(&String::from_utf8_lossy(&body)),
@@ -199,7 +208,9 @@ impl AnswerDecoder {
         if self.has_finish() {
             self.wire.end(Ending::Closed, &mut self.answer);
         } else {
-            self.answer.fail(Ended::Cut, kind, message);
+            let is_strange = self.met != Met::Asked && self.answer.bytes > 0;
+            let hint = if is_strange { format!("; {}", other_wires(self.asked)) } else { String::new() };
+            self.answer.fail(Ended::Cut, kind, &format!("{message}{hint}"));
         }
     }
 
@@ -211,7 +222,7 @@ impl AnswerDecoder {
 
     /// True once a finish reason came: what may follow is the usage.
     pub fn has_finish(&self) -> bool {
-        self.wire.has_finish()
+        self.wire.finish().is_some()
     }
 
     /// How it ended; nothing before its end.
@@ -264,22 +275,80 @@ impl AnswerDecoder {
             return Fed::Nothing;
         }
         if data == "[DONE]" {
-            self.wire.end(Ending::Marked, &mut self.answer);
+            self.end(Ending::Marked);
             return Fed::Progress;
         }
-        if event.name == "error" && self.wire.has_finish() {
-            // The reply was whole before it.
-            self.wire.end(Ending::Closed, &mut self.answer);
-            return Fed::Progress;
-        }
-        if event.name == "error" {
+        // OpenRouter tells as an error, behind the finish reason, that the cap was reached: a reply whose end was
+        // told is whole. A reason that nobody knows may be the error's own.
+        let is_whole = self.wire.finish().is_some_and(|finish| !matches!(finish, FinishReason::Other(_)));
+        let fed = if event.name == "error" {
             let reported = Reported::read(data);
-            let reported =
-                reported.unwrap_or_else(|| Reported { message: data.to_owned(), ..Reported::default() });
-            self.answer.fail_reported(&reported);
-            return Fed::Progress;
+            self.answer.report(
+                reported.unwrap_or_else(|| Reported { message: data.to_owned(), ..Reported::default() }),
+            );
+            Fed::Progress
+        } else {
+            let fed = self.wire.event(event, &mut self.answer);
+            self.meet(event, fed);
+            fed
+        };
+        match self.answer.reported.take() {
+            Some(_) if is_whole => self.wire.end(Ending::Closed, &mut self.answer),
+            Some(reported) => self.answer.fail_reported(&reported),
+            None => {}
         }
-        self.wire.event(event, &mut self.answer)
+        fed
+    }
+
+    /// Notes what an event tells of who speaks.
+    fn meet(&mut self, event: &SseEvent, fed: Fed) {
+        if self.met == Met::Asked {
+            return;
+        }
+        // An event of another wire may hold a field that this one knows too: a usage says nothing.
+        let says_something = !self.answer.events.is_empty() || self.wire.finish().is_some();
+        let of = wire_of_event(&event.name, event.data.trim());
+        self.met = match (self.met, of) {
+            _ if says_something => Met::Asked,
+            (Met::Nothing, Some(wire)) if wire != self.asked => Met::Foreign(wire),
+            (Met::Nothing, Some(_)) => Met::Asked,
+            (Met::Nothing, None) if fed == Fed::Progress => Met::Asked,
+            (met, _) => met,
+        };
+    }
+
+    /// Nothing more of a stream comes.
+    fn end(&mut self, ending: Ending) {
+        let answer = &mut self.answer;
+        let host = &answer.host;
+        match self.met {
+            _ if answer.has_ended() => {}
+            Met::Foreign(wire) => {
+                let message = format!(
+                    "{host} sent a stream of the protocol {}; {}",
+                    wire_name(wire),
+                    other_wires(self.asked)
+                );
+                // The same address would send the same again.
+                answer.fail(Ended::Unreadable, FailureKind::BadRequest, &message);
+            }
+            Met::Nothing if ending == Ending::Closed && answer.bytes > 0 => {
+                let message = format!(
+                    "{host} sent a stream that broke off before anything in it was known; {}",
+                    other_wires(self.asked)
+                );
+                answer.fail(Ended::Cut, FailureKind::BadStream, &message);
+            }
+            Met::Nothing | Met::Asked => self.wire.end(ending, answer),
+        }
+    }
+
+    /// What came is no stream of events.
+    fn fail_junk(&mut self, line: &str) {
+        let answer = &mut self.answer;
+        let met = sample(&answer.without_key(line), "");
+        let message = format!("{} sent {met}, which is no stream; {}", answer.host, other_wires(self.asked));
+        answer.fail_bad(&message);
     }
 
     /// What stood at the end without a blank line after it: whole, or cut.
@@ -304,7 +373,7 @@ impl AnswerDecoder {
             let next = if is_html(text) {
                 String::from("is the base URL right? it usually ends in /v1")
             } else {
-                format!("is this a {} server?", self.wire.server())
+                format!("is this a {} server? {}", self.wire.server(), other_wires(self.asked))
             };
             let met = sample(&answer.without_key(text), "");
             let message = format!("{} sent {met}, not a reply; {next}", answer.host);
@@ -339,6 +408,10 @@ impl Answer {
         if self.has_ended() {
             return;
         }
+        if let Some((word, kind)) = given_up(&finish) {
+            self.fail(Ended::Told, kind, &format!("{} gave the reply up ({word})", self.host));
+            return;
+        }
         self.ended = Some(Ended::Whole);
         self.events.push_back(ReplyEvent::Done(ReplyEnd {
             finish,
@@ -368,7 +441,12 @@ impl Answer {
         self.fail(Ended::Unreadable, FailureKind::BadStream, message);
     }
 
-    /// The server told an error.
+    /// The event that is being read tells an error: the end of the reply, or what follows it.
+    pub(crate) fn report(&mut self, reported: Reported) {
+        self.reported = Some(reported);
+    }
+
+    /// The server told an error in place of a reply.
     pub(crate) fn fail_reported(&mut self, reported: &Reported) {
         let reported = reported.clone().without_key(self.key.as_ref());
         let failure = classify_reported(&self.host, &reported);
@@ -395,9 +473,4 @@ impl Answer {
     fn without_key(&self, text: &str) -> String {
         self.key.as_ref().map_or_else(|| text.to_owned(), |key| key.hidden_in(text))
     }
-}
-
-/// A finish reason that no table knows, as it came.
-pub(crate) fn other_finish(reason: &str) -> FinishReason {
-    FinishReason::Other(reason.chars().take(RAW_CAP).collect::<String>().into())
 }

@@ -12,6 +12,11 @@ pub(crate) fn number(raw: Option<&RawValue>) -> u64 {
     raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or(0)
 }
 
+/// Reads an object. A struct is also read from an array, and an array is none.
+pub(crate) fn object<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Option<T> {
+    raw.get().starts_with('{').then(|| serde_json::from_str(raw.get()).ok()).flatten()
+}
+
 /// A string without its quotes, anything else as it stands.
 pub(crate) fn plain(raw: &RawValue) -> String {
     string(raw).unwrap_or_else(|| raw.get().to_owned())

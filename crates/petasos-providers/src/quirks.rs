@@ -1,10 +1,11 @@
 //! What differs at a provider from the usual ways of its wire, as data: a row of the catalog says it, and the
 //! encoders and decoders ask. What nobody has written down stays as usual.
 
-use petasos_core::request::{Target, Wire};
+use petasos_core::request::Target;
 use petasos_core::text::Text;
 
 use crate::catalog::row_of;
+use crate::spoken::wire_name;
 
 /// What differs at a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,10 +93,6 @@ impl Quirks {
 /// Where a reply came from, as it is written on what only its origin understands: provider, wire and model. A
 /// sealed reasoning may not be read by another model of the same provider.
 pub fn origin(target: &Target) -> Text {
-    let wire = match target.wire {
-        Wire::Chat => "chat",
-        Wire::Responses => "responses",
-        Wire::Messages => "messages",
-    };
+    let wire = wire_name(target.wire);
     format!("{} {wire} {}", target.provider, target.model).into()
 }

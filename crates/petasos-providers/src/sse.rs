@@ -7,6 +7,12 @@
 /// The most that one event may hold, unless told otherwise: 8 MiB, as much as a whole reply.
 pub const EVENT_CAP: usize = 8 << 20;
 
+/// Of a line that is no field of an event, the bytes that are kept to be shown.
+const OTHER_CAP: usize = 4 << 10;
+
+/// The fields of events (html.spec.whatwg.org, server-sent events). A comment has none.
+const FIELDS: [&str; 5] = ["", "data", "event", "id", "retry"];
+
 /// Reads server-sent events.
 #[derive(Clone, Debug)]
 pub struct SseReader {
@@ -16,6 +22,7 @@ pub struct SseReader {
     data: Option<String>,
     after_return: bool,
     is_first_line: bool,
+    other: Option<String>,
 }
 
 /// An event that came whole.
@@ -48,6 +55,7 @@ impl SseReader {
             data: None,
             after_return: false,
             is_first_line: true,
+            other: None,
         }
     }
 
@@ -81,9 +89,20 @@ impl SseReader {
     /// the last line, and a line that was cut is no JSON, which whoever reads it will see.
     pub fn finish(&mut self) -> Option<SseEvent> {
         let mut events = Vec::new();
+        let may_go_on = FIELDS.iter().any(|field| field.as_bytes().starts_with(&self.line));
+        let other = self.other.take();
         self.end_line(&mut events).ok()?;
+        // Of a line that was cut nobody knows what it was to be.
+        if may_go_on || other.is_some() {
+            self.other = other;
+        }
         self.end_event(&mut events);
         events.pop()
+    }
+
+    /// The first line that is no field of an event: the beginning of what is no stream at all.
+    pub(crate) fn other(&self) -> Option<&str> {
+        self.other.as_deref()
     }
 
     /// Bytes of data of an event that is not whole yet.
@@ -130,7 +149,12 @@ impl SseReader {
                 None => self.data = Some(value.to_owned()),
             },
             // Comments have no field name; ids and waits are of no use for a request that is not repeated.
-            _ => {}
+            _ if FIELDS.contains(&field) || self.other.is_some() => {}
+            _ => {
+                let mut other = line.into_owned();
+                other.truncate(other.floor_char_boundary(OTHER_CAP));
+                self.other = Some(other);
+            }
         }
         // Bytes that are no UTF-8 grow threefold.
         let size = self.name.len() + self.data.as_ref().map_or(0, String::len);

@@ -338,7 +338,7 @@ impl WireDecoder for MessagesDecoder {
         let event_type = read.event_type(&event.name);
         match event_type {
             EventType::Foreign => return Fed::Nothing,
-            EventType::Error => answer.fail_reported(&Reported::read(data).unwrap_or_default()),
+            EventType::Error => answer.report(Reported::read(data).unwrap_or_default()),
             EventType::MessageStart
             | EventType::BlockStart
             | EventType::BlockDelta
@@ -395,8 +395,8 @@ impl WireDecoder for MessagesDecoder {
         answer.done(finish);
     }
 
-    fn has_finish(&self) -> bool {
-        self.finish.is_some()
+    fn finish(&self) -> Option<&FinishReason> {
+        self.finish.as_ref()
     }
 
     fn server(&self) -> &'static str {

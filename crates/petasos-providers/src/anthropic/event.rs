@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde::de::Error as _;
 use serde_json::value::RawValue;
 
-use crate::lenient::{plain, string};
+use crate::lenient::{object, plain, string};
 
 /// An event. Which fields it has depends on its type.
 #[derive(Deserialize)]
@@ -24,6 +24,8 @@ pub(super) struct Event<'a> {
     pub(super) usage: Option<&'a RawValue>,
     #[serde(borrow, default)]
     error: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    object: Option<&'a RawValue>,
 }
 
 /// A reply: whole, or what its first event tells of it.
@@ -148,6 +150,8 @@ impl<'a> Event<'a> {
     /// Its type: its own word, or the name of the event that it came in.
     pub(super) fn event_type(&self, name: &str) -> EventType {
         match self.type_.and_then(string) {
+            // vLLM's way to write an error: the fields of the error are those of the event, its type among them.
+            _ if self.object.and_then(string).is_some_and(|object| object == "error") => EventType::Error,
             Some(own) => EventType::named(&own),
             None if self.error.is_some_and(|error| error.get() != "null") => EventType::Error,
             None => EventType::named(name),
@@ -236,9 +240,4 @@ fn is_nothing(input: &str) -> bool {
 fn word(raw: Option<&RawValue>) -> Option<String> {
     let raw = raw.filter(|raw| raw.get() != "null")?;
     Some(plain(raw)).filter(|word| !word.is_empty())
-}
-
-/// Reads an object. A struct is also read from an array, and an array is none.
-pub(super) fn object<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Option<T> {
-    raw.get().starts_with('{').then(|| serde_json::from_str(raw.get()).ok()).flatten()
 }

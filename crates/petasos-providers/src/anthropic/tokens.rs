@@ -4,8 +4,7 @@ use petasos_core::usage::Usage;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::event::object;
-use crate::lenient::number;
+use crate::lenient::{number, object};
 
 #[derive(Deserialize)]
 struct Fields<'a> {

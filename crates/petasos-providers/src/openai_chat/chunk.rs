@@ -6,13 +6,13 @@ use serde::Deserialize;
 use serde::de::Error as _;
 use serde_json::value::RawValue;
 
-use crate::lenient::{number, plain, string};
+use crate::lenient::{number, object, plain, string};
 
-/// A chunk. Each field is missing or null somewhere.
+/// A chunk. Each field is missing, null or of another type somewhere, which costs that field alone.
 #[derive(Deserialize)]
 pub(super) struct Chunk<'a> {
     #[serde(borrow, default)]
-    pub(super) choices: Option<Vec<Choice<'a>>>,
+    choices: Option<&'a RawValue>,
     #[serde(borrow, default)]
     usage: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -37,9 +37,9 @@ pub(super) struct Choice<'a> {
     #[serde(borrow, default)]
     index: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    delta: Option<Piece<'a>>,
+    delta: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    message: Option<Piece<'a>>,
+    message: Option<&'a RawValue>,
     #[serde(borrow, default)]
     finish_reason: Option<&'a RawValue>,
 }
@@ -56,9 +56,9 @@ pub(super) struct Piece<'a> {
     #[serde(borrow, default)]
     refusal: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    tool_calls: Option<Vec<ToolCall<'a>>>,
+    tool_calls: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    function_call: Option<Function<'a>>,
+    function_call: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -68,7 +68,7 @@ struct ToolCall<'a> {
     #[serde(borrow, default)]
     id: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    function: Option<Function<'a>>,
+    function: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -99,9 +99,9 @@ struct UsageFields<'a> {
     #[serde(borrow, default)]
     prompt_cache_hit_tokens: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    prompt_tokens_details: Option<InputDetails<'a>>,
+    prompt_tokens_details: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    completion_tokens_details: Option<OutputDetails<'a>>,
+    completion_tokens_details: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -144,6 +144,11 @@ impl<'a> Chunk<'a> {
         serde_json::from_str(text)
     }
 
+    /// Its choices, as far as they are any.
+    pub(super) fn choices(&self) -> Vec<Choice<'a>> {
+        self.choices.map(items).unwrap_or_default()
+    }
+
     /// The error that it holds.
     pub(super) fn error(&self) -> Option<&'a RawValue> {
         self.error.filter(|error| !matches!(error.get(), "{}" | "\"\"" | "false"))
@@ -156,7 +161,7 @@ impl<'a> Chunk<'a> {
 
     /// True if it holds nothing that this wire knows: a ping, or what a server added.
     pub(super) fn is_foreign(&self) -> bool {
-        self.choices.is_none() && self.usage.is_none()
+        !self.choices.is_some_and(|choices| choices.get().starts_with(['[', '{'])) && self.usage.is_none()
     }
 
     pub(super) fn model(&self) -> Option<String> {
@@ -172,9 +177,10 @@ impl<'a> Chunk<'a> {
         if !counts.into_iter().flatten().any(|raw| serde_json::from_str::<u64>(raw.get()).is_ok()) {
             return None;
         }
-        let reasoning =
-            fields.completion_tokens_details.map_or(0, |details| number(details.reasoning_tokens));
-        let cached = fields.prompt_tokens_details.map_or(0, |details| number(details.cached_tokens));
+        let reasoning: Option<OutputDetails<'_>> = fields.completion_tokens_details.and_then(object);
+        let reasoning = reasoning.map_or(0, |details| number(details.reasoning_tokens));
+        let cached: Option<InputDetails<'_>> = fields.prompt_tokens_details.and_then(object);
+        let cached = cached.map_or(0, |details| number(details.cached_tokens));
         let input = number(fields.prompt_tokens);
         let mut output = number(fields.completion_tokens);
         // xAI counts reasoning beside the completion, OpenAI inside it; the total tells which.
@@ -195,8 +201,8 @@ impl<'a> Choice<'a> {
     }
 
     /// Its piece: of a stream, or of a whole reply.
-    pub(super) fn piece(&self) -> Option<&Piece<'a>> {
-        self.delta.as_ref().or(self.message.as_ref())
+    pub(super) fn piece(&self) -> Option<Piece<'a>> {
+        [self.delta, self.message].into_iter().flatten().find_map(object)
     }
 
     /// Its finish reason; an empty one is none.
@@ -224,12 +230,14 @@ impl Piece<'_> {
 
     /// What it adds to calls.
     pub(super) fn calls(&self) -> Vec<CallPiece> {
-        let calls = self.tool_calls.iter().flatten().map(|call| CallPiece {
+        let calls = self.tool_calls.map(items::<ToolCall<'_>>).unwrap_or_default();
+        let calls = calls.into_iter().map(|call| CallPiece {
             index: call.index.and_then(|index| plain(index).parse().ok()),
             id: call.id.map(plain).filter(|id| !id.is_empty()),
-            ..call.function.as_ref().map(Function::piece).unwrap_or_default()
+            ..call.function.and_then(object::<Function<'_>>).map(|of| of.piece()).unwrap_or_default()
         });
-        calls.chain(self.function_call.iter().map(Function::piece)).collect()
+        let function = self.function_call.and_then(object::<Function<'_>>);
+        calls.chain(function.map(|of| of.piece())).collect()
     }
 }
 
@@ -242,6 +250,12 @@ impl Function<'_> {
             ..CallPiece::default()
         }
     }
+}
+
+/// The objects of a list, or the one that stands in its place; what is none is passed over.
+fn items<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Vec<T> {
+    let list: Vec<&RawValue> = serde_json::from_str(raw.get()).unwrap_or_else(|_| vec![raw]);
+    list.into_iter().filter_map(object).collect()
 }
 
 fn content_words(content: &RawValue) -> Result<Vec<Words>, serde_json::Error> {

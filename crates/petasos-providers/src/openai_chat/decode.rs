@@ -24,8 +24,6 @@ const FINISH_REASONS: &[(&str, FinishReason)] = &[
     ("length", FinishReason::Length),
     // Mistral: the window of the model is full.
     ("model_length", FinishReason::Length),
-    // DeepSeek: it gave the reply up for want of room.
-    ("insufficient_system_resource", FinishReason::Length),
     ("content_filter", FinishReason::Refused),
 ];
 
@@ -86,12 +84,10 @@ impl ChatDecoder {
         if let Some(model) = chunk.model().filter(|_| answer.model.is_none()) {
             answer.model = Some(model.into());
         }
-        // OpenRouter tells as an error, behind the finish reason, that the cap was reached.
-        let was_finished = matches!(&self.finish, Some(finish) if !matches!(finish, FinishReason::Other(_)));
         // The last word counts: where a server reports with each chunk, each holds the whole so far.
         answer.usage = chunk.usage().or(answer.usage);
         let mut deltas = Vec::new();
-        for choice in chunk.choices.iter().flatten().filter(|choice| choice.is_first()) {
+        for choice in chunk.choices().iter().filter(|choice| choice.is_first()) {
             if let Err(error) = self.choice(choice, &mut deltas) {
                 answer.fail_unreadable(raw, &error);
                 return Fed::Progress;
@@ -101,12 +97,10 @@ impl ChatDecoder {
         if answer.has_ended() {
             return Fed::Progress;
         }
-        if chunk.error().is_some() && was_finished {
-            self.end(Ending::Closed, answer);
-        } else if let Some(error) = chunk.error() {
-            answer.fail_reported(&Reported::of(error));
+        if let Some(error) = chunk.error() {
+            answer.report(Reported::of(error));
         } else if chunk.is_error() {
-            answer.fail_reported(&Reported::read(raw).unwrap_or_default());
+            answer.report(Reported::read(raw).unwrap_or_default());
         } else if chunk.is_foreign() {
             return Fed::Nothing;
         }
@@ -233,7 +227,7 @@ impl WireDecoder for ChatDecoder {
 
     fn whole(&mut self, body: &str, answer: &mut Answer) -> bool {
         let Ok(chunk) = Chunk::read(body) else { return false };
-        if chunk.error().is_some() || chunk.choices.as_ref().is_none_or(Vec::is_empty) {
+        if chunk.error().is_some() || chunk.is_error() || chunk.choices().is_empty() {
             return false;
         }
         self.chunk(&chunk, body, answer);
@@ -271,8 +265,8 @@ impl WireDecoder for ChatDecoder {
         answer.done(finish);
     }
 
-    fn has_finish(&self) -> bool {
-        self.finish.is_some()
+    fn finish(&self) -> Option<&FinishReason> {
+        self.finish.as_ref()
     }
 
     fn server(&self) -> &'static str {

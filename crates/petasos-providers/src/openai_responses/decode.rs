@@ -170,8 +170,8 @@ impl WireDecoder for ResponsesDecoder {
             }
         };
         let type_ = read.type_(&event.name);
-        if type_ == "error" || (type_.is_empty() && read.error().is_some()) {
-            answer.fail_reported(&Reported::read(data).unwrap_or_default());
+        if type_ == "error" || read.is_error() || (type_.is_empty() && read.error().is_some()) {
+            answer.report(Reported::read(data).unwrap_or_default());
             return Fed::Progress;
         }
         let standing = type_.strip_prefix("response.").and_then(|end| {
@@ -215,9 +215,9 @@ impl WireDecoder for ResponsesDecoder {
         answer.fail_cut();
     }
 
-    fn has_finish(&self) -> bool {
+    fn finish(&self) -> Option<&FinishReason> {
         // The end of a reply brings its usage with it, so there is nothing to wait for.
-        false
+        None
     }
 
     fn server(&self) -> &'static str {

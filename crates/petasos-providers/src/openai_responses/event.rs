@@ -41,6 +41,8 @@ pub(super) struct Event<'a> {
     name: Option<&'a RawValue>,
     #[serde(borrow, default)]
     error: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    object: Option<&'a RawValue>,
 }
 
 /// A reply: whole, or as far as it is.
@@ -165,6 +167,11 @@ impl<'a> Event<'a> {
     /// Its type; where it has none, the name of the event.
     pub(super) fn type_(&self, name: &str) -> String {
         self.type_.and_then(string).unwrap_or_else(|| name.to_owned())
+    }
+
+    /// True for vLLM's way to write an error: the fields of the error are those of the event.
+    pub(super) fn is_error(&self) -> bool {
+        self.object.and_then(string).is_some_and(|object| object == "error")
     }
 
     pub(super) fn error(&self) -> Option<&'a RawValue> {

@@ -426,6 +426,9 @@ fn dev_decode_tells_what_a_stream_means() {
     check("responses", cut, 3, json!({ "ended": "cut", "text": "Half", "finish": null }));
     check("chat", "<html>no</html>", 1, json!({ "ended": "unreadable", "text": "", "calls": [] }));
     check("chat", "", 3, json!({ "ended": "cut", "usage": null }));
+    for strange in ["null", "no stream at all\n", cut] {
+        check("chat", strange, 1, json!({ "ended": "unreadable", "text": "", "finish": null }));
+    }
     let missing = place.petasos_does(&["dev", "decode", "--wire", "chat", "no-such-file"]);
     assert_eq!((missing.code, missing.stdout.as_str()), (2, ""));
     assert!(missing.stderr.contains("no-such-file"), "{missing:?}");
