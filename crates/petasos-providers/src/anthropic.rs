@@ -3,7 +3,6 @@
 mod decode;
 mod encode;
 mod event;
-mod schema;
 mod thinking;
 mod tokens;
 

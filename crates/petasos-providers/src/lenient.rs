@@ -4,7 +4,7 @@
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, Visitor};
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// A number of tokens; what is none counts as 0.
@@ -44,4 +44,49 @@ pub(crate) fn string(raw: &RawValue) -> Option<String> {
     String::deserialize(&mut json)
         .or_else(|_| serde_json::Deserializer::from_str(raw.get()).deserialize_bytes(Lossy))
         .ok()
+}
+
+/// The members of an object, in their order; none of anything else.
+#[derive(Default)]
+pub(crate) struct Members<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'a> Members<'a> {
+    pub(crate) fn get(&self, key: &str) -> Option<&'a RawValue> {
+        self.0.iter().find(|(known, _)| known == key).map(|(_, value)| *value)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &(String, &'a RawValue)> {
+        self.0.iter()
+    }
+}
+
+impl<'a> IntoIterator for Members<'a> {
+    type Item = (String, &'a RawValue);
+    type IntoIter = std::vec::IntoIter<Self::Item>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder;
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Vec<(String, &'de RawValue)>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(members)
+            }
+        }
+        deserializer.deserialize_map(InOrder).map(Self)
+    }
 }

@@ -38,4 +38,4 @@ pub use quirks::{AfterResults, Ids, OutputCap, Quirks, ReasoningBack, StreamUsag
 pub use secret::Secret;
 pub use sse::{EVENT_CAP, EventTooLarge, SseEvent, SseReader};
 pub use tokens::estimate;
-pub use writing::Rule;
+pub use writing::{Rule, WireNames};

@@ -8,6 +8,7 @@ use petasos_core::entry::ModelCall;
 use petasos_core::id::{CallId, Digest};
 use petasos_core::text::Text;
 use petasos_core::turn::Input;
+use petasos_providers::WireNames;
 use petasos_tools::{Registry, trouble};
 
 /// A call that is to be prepared.
@@ -15,6 +16,8 @@ use petasos_tools::{Registry, trouble};
 pub(crate) struct Preparing {
     pub(crate) call: CallId,
     pub(crate) made: ModelCall,
+    /// The names that the tools were sent under.
+    pub(crate) names: WireNames,
     pub(crate) registry: Arc<Registry>,
     pub(crate) policy: Arc<Policy>,
     pub(crate) grants: Grants,
@@ -23,9 +26,17 @@ pub(crate) struct Preparing {
 impl Preparing {
     /// Claims and verdict. Looks at the file system and may wait for it.
     pub(crate) fn decide(self) -> Input {
-        let Self { call, made, registry, policy, grants } = self;
+        let Self { call, mut made, names, registry, policy, grants } = self;
+        let own_name = names.tool(&made.name).map(Text::from);
+        let was_sent_as_another = own_name.is_some();
+        made.name = own_name.unwrap_or(made.name);
         let prepared = match registry.propose(call, &made) {
-            Ok(proposal) => judge(&policy, &grants, proposal),
+            Ok(mut proposal) => {
+                if was_sent_as_another {
+                    proposal.changed_by.insert(0, Text::from("repair: name"));
+                }
+                judge(&policy, &grants, proposal)
+            }
             Err(text) => invalid(text, policy.hash),
         };
         Input::Prepared { call, prepared }

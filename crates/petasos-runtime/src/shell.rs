@@ -15,6 +15,7 @@ use petasos_core::stop::{FailureKind, StopReason};
 use petasos_core::text::Text;
 use petasos_core::time::Permille;
 use petasos_core::turn::{Delta, Effect, Failure, Input, OnAsk, OpenCall, Passing, StoreFailure};
+use petasos_providers::WireNames;
 use petasos_tools::{Blobs, Context, Registry};
 use tokio::sync::mpsc;
 
@@ -277,6 +278,7 @@ impl Shell {
         let preparing = Preparing {
             call,
             made: made.clone(),
+            names: session.head().map(WireNames::of).unwrap_or_default(),
             registry: Arc::clone(&self.around.registry),
             policy: Arc::clone(&self.around.policy),
             grants: session.grants().clone(),

@@ -166,6 +166,14 @@ impl Transcripts<'_> {
                 self.count("a tool has a name that fits nowhere");
                 r#"[{"name":"fs.read 文件","description":"Reads","parameters":{"type":"object"}}]"#
             }
+            3 => {
+                self.count("two tools have one name once it fits");
+                r#"[{"name":"ls","description":"Lists","parameters":{"type":"object"}},{"name":"a.b","description":"A","parameters":{"type":"object"}},{"name":"a_b","description":"A","parameters":{"type":"object"}}]"#
+            }
+            4 => {
+                self.count("a schema is a choice");
+                r#"[{"name":"ls","description":"Lists","parameters":{"anyOf":[{"type":"object","properties":{"path":{"type":"string"}}},{"type":"object","properties":{"glob":{"type":"string"}}}],"not":{"required":["path","glob"]}}}]"#
+            }
             _ => {
                 r#"[{"name":"ls","description":"Lists","parameters":{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}},{"name":"read_file","description":"Reads","parameters":{"type":"object","properties":{}}}]"#
             }
@@ -289,6 +297,10 @@ impl Transcripts<'_> {
                 self.count("reasoning has no sealed form");
                 r#"{"type":"reasoning","id":"rs_2","summary":[{"type":"summary_text","text":"hm"}]}"#
             }
+            (Wire::Responses, 3) => {
+                self.count("what is sealed has more than is documented");
+                r#"{"type":"reasoning","id":"rs_1","status":"completed","content":null,"summary":[],"encrypted_content":"SEAL","x_server":{"a":1.50}}"#
+            }
             (Wire::Responses, _) => {
                 r#"{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"SEAL"}"#
             }
@@ -297,6 +309,10 @@ impl Transcripts<'_> {
                 r#"{"type":"thinking","thinking":"hm","signature":""}"#
             }
             (Wire::Messages, 3) => r#"{"type":"redacted_thinking","data":"SEAL"}"#,
+            (Wire::Messages, 4) => {
+                self.count("what is sealed has more than is documented");
+                r#"{"type":"redacted_thinking","data":"SEAL","x_server":{"a":1.50}}"#
+            }
             (Wire::Messages, _) => r#"{"type":"thinking","thinking":"plan","signature":"SEAL"}"#,
         };
         self.count("reasoning is sealed");

@@ -14,13 +14,12 @@ use petasos_core::transcript::{ClosedStep, Item};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::schema::input_schema;
 use super::thinking::{Made, Place, Thinking, own_block};
 use crate::provider::{Body, Encoder, Tail};
 use crate::quirks::{Quirks, origin};
 use crate::writing::{
-    CONTINUE, Marks, NOT_SHOWN, Parts, Rule, Rules, WireIds, arguments, calls, json, note, result, said,
-    text_blocks, tool_name, tool_specs,
+    CONTINUE, Marks, NOT_SHOWN, Parts, Rule, Rules, WireIds, WireNames, arguments, calls, json, note, result,
+    said, text_blocks, tool_specs,
 };
 
 /// The cap of a reply's tokens where nobody says: the wire asks for one, and older models take no more.
@@ -42,6 +41,7 @@ pub(crate) struct MessagesEncoder {
     rules: Rules,
     origin: Text,
     ids: WireIds,
+    names: WireNames,
     head: HeadHas,
     last: Last,
     /// Where marks of tools and system text go.
@@ -81,7 +81,7 @@ struct ParamsPart<'a> {
 struct Tool<'a> {
     name: Cow<'a, str>,
     description: &'a str,
-    input_schema: &'a RawValue,
+    input_schema: Cow<'a, RawValue>,
 }
 
 #[derive(Serialize)]
@@ -96,7 +96,7 @@ struct ToolUse<'a> {
     #[serde(rename = "type")]
     type_: &'static str,
     id: &'a str,
-    name: Cow<'a, str>,
+    name: &'a str,
     input: Box<RawValue>,
 }
 
@@ -125,6 +125,7 @@ impl MessagesEncoder {
             rules,
             origin: origin(target),
             ids: WireIds::new(Quirks::of(&target.provider).ids, rules),
+            names: WireNames::new(tool_specs(head).iter().map(|spec| &*spec.name), rules),
             head: HeadHas::None(BTreeSet::new()),
             last: Last::Nothing,
             head_marks: Vec::new(),
@@ -153,9 +154,9 @@ impl MessagesEncoder {
             .iter()
             .map(|spec| {
                 json(&Tool {
-                    name: spec.name(rules),
+                    name: self.names.sent(&spec.name),
                     description: spec.description(rules),
-                    input_schema: &input_schema(spec.parameters),
+                    input_schema: spec.parameters(rules),
                 })
             })
             .collect();
@@ -240,7 +241,7 @@ impl MessagesEncoder {
         let ids: Vec<String> =
             (0..).zip(&made).map(|(place, call)| self.ids.take(call, step.reply_seq, place)).collect();
         if let HeadHas::None(called) = &mut self.head {
-            called.extend(made.iter().map(|call| tool_name(&call.name, rules).into_owned()));
+            called.extend(made.iter().map(|call| self.names.sent(&call.name).into_owned()));
         }
         let blocks = self.answer(&step.reply, &ids);
         self.think(step, &ids);
@@ -269,9 +270,11 @@ impl MessagesEncoder {
             // What can be read is a copy of what its block says.
             Block::Reasoning(_) => None,
             Block::Opaque(opaque) => {
-                own_block(opaque, &self.origin, rules).map(|raw| Written::Thinking(raw.to_owned()))
+                own_block(opaque, &self.origin, rules).map(|raw| Written::Thinking(raw.into_owned()))
             }
-            Block::Call(call) => ids.next().map(|id| Written::Other(tool_use(call, id, rules))),
+            Block::Call(call) => {
+                ids.next().map(|id| Written::Other(tool_use(call, id, &self.names.sent(&call.name), rules)))
+            }
         };
         let mut blocks: Vec<Written> = reply.blocks.iter().filter_map(write).collect();
         // Thinking is never taken out of a turn or changed; where nothing follows it, this does.
@@ -373,13 +376,13 @@ fn text_block(text: &str) -> String {
     json(&TextBlock { type_: "text", text })
 }
 
-fn tool_use(call: &ModelCall, id: &str, rules: Rules) -> String {
+fn tool_use(call: &ModelCall, id: &str, name: &str, rules: Rules) -> String {
     let arguments = arguments(call, rules);
     // Arguments that are no JSON, where no rule makes them an object, are text.
     let input = RawValue::from_string(arguments.clone().into_owned())
         .or_else(|_| RawValue::from_string(json(&arguments)))
         .unwrap_or_else(|_| RawValue::NULL.to_owned());
-    json(&ToolUse { type_: "tool_use", id, name: tool_name(&call.name, rules), input })
+    json(&ToolUse { type_: "tool_use", id, name, input })
 }
 
 fn called_tool(name: &str) -> String {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use petasos_core::entry::{Opaque, Said, When};
 use serde::Deserialize;
 
-use crate::writing::{Rule, Rules};
+use crate::writing::{Rule, Rules, allowed};
 
 /// What of a block tells whether it can go back.
 #[derive(Deserialize)]
@@ -18,21 +18,21 @@ struct Sealed<'a> {
     data: Option<Cow<'a, str>>,
 }
 
-/// What a block of this origin goes back as: byte for byte as it came, or not at all. A server refuses a block
-/// whose seal is missing, and one that was changed.
-pub(super) fn own_block<'a>(opaque: &'a Opaque, origin: &str, rules: Rules) -> Option<&'a str> {
+/// What a block of this origin goes back as: the fields that the wire documents, byte for byte as they came, or not
+/// at all. A server refuses a block whose seal is missing, and one that was changed.
+pub(super) fn own_block<'a>(opaque: &'a Opaque, origin: &str, rules: Rules) -> Option<Cow<'a, str>> {
     let raw = opaque.raw.as_str();
     if &*opaque.origin != origin {
-        return (!rules.hold(Rule::OpaqueGoesHome)).then_some(raw);
+        return (!rules.hold(Rule::OpaqueGoesHome)).then_some(Cow::Borrowed(raw));
     }
     let block: Sealed<'_> = serde_json::from_str(raw).ok()?;
-    let seal = match &*block.type_ {
-        "thinking" => block.signature,
-        "redacted_thinking" => block.data,
+    let (seal, fields): (_, &[&str]) = match &*block.type_ {
+        "thinking" => (block.signature, &["type", "thinking", "signature"]),
+        "redacted_thinking" => (block.data, &["type", "data"]),
         _ => return None,
     };
     let is_sealed = seal.is_some_and(|seal| !seal.is_empty());
-    (is_sealed || !rules.hold(Rule::ReasoningIsSealed)).then_some(raw)
+    (is_sealed || !rules.hold(Rule::ReasoningIsSealed)).then(|| allowed(raw, fields, rules))
 }
 
 /// Whether the model may think. A server whose model thinks refuses a request where the calls that are going on

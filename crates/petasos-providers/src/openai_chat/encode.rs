@@ -13,8 +13,8 @@ use super::Echo;
 use crate::provider::{Body, Encoder, Tail};
 use crate::quirks::{AfterResults, OutputCap, Quirks, ReasoningBack, StreamUsage, origin};
 use crate::writing::{
-    CONTINUE, NOT_SHOWN, Parts, Rule, Rules, WireIds, arguments, calls, escaped, json, note, result, said,
-    tool_name, tool_specs, visible_text,
+    CONTINUE, NOT_SHOWN, Parts, Rule, Rules, WireIds, WireNames, arguments, calls, escaped, json, note,
+    result, said, tool_specs, visible_text,
 };
 
 /// Stands between results and what a user says then, at servers that let only the assistant speak there.
@@ -31,6 +31,7 @@ pub struct ChatEncoder {
     /// What stands at the end of the messages.
     last: Last,
     ids: WireIds,
+    names: WireNames,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +68,7 @@ struct Tool<'a> {
 struct Function<'a> {
     name: Cow<'a, str>,
     description: &'a str,
-    parameters: &'a RawValue,
+    parameters: Cow<'a, RawValue>,
 }
 
 #[derive(Serialize)]
@@ -109,6 +110,7 @@ impl ChatEncoder {
             has_tools: false,
             last: Last::Nothing,
             ids: WireIds::new(quirks.ids, rules),
+            names: WireNames::new(tool_specs(head).iter().map(|spec| &*spec.name), rules),
         };
         let stream_options = match quirks.stream_usage {
             StreamUsage::Asked => Some(StreamOptions { include_usage: true }),
@@ -137,9 +139,9 @@ impl ChatEncoder {
         let tools = specs.iter().map(|spec| Tool {
             type_: "function",
             function: Function {
-                name: spec.name(self.rules),
+                name: self.names.sent(&spec.name),
                 description: spec.description(self.rules),
-                parameters: spec.parameters,
+                parameters: spec.parameters(self.rules),
             },
         });
         format!(",\"tools\":{}", json(&tools.collect::<Vec<_>>()))
@@ -197,7 +199,7 @@ impl ChatEncoder {
         let tool_calls = made.iter().zip(&ids).map(|(call, id)| Call {
             id,
             type_: "function",
-            function: Called { name: tool_name(&call.name, rules), arguments: arguments(call, rules) },
+            function: Called { name: self.names.sent(&call.name), arguments: arguments(call, rules) },
         });
         let content = match (text.is_empty(), made.is_empty()) {
             (false, _) => Some(text.as_str()),

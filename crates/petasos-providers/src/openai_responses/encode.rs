@@ -14,12 +14,16 @@ use super::{id_of, is_sealed_reasoning};
 use crate::provider::{Body, Encoder, Tail};
 use crate::quirks::{Quirks, origin};
 use crate::writing::{
-    CONTINUE, NOT_SHOWN, Parts, Rule, Rules, WireIds, arguments, escaped, json, note, result, said,
-    text_blocks, tool_name, tool_specs,
+    CONTINUE, NOT_SHOWN, Parts, Rule, Rules, WireIds, WireNames, allowed, arguments, escaped, json, note,
+    result, said, text_blocks, tool_specs,
 };
 
 /// The smallest cap of the output that OpenAI takes.
 const LEAST_OUTPUT: u64 = 16;
+
+/// The fields of reasoning that go back (platform.openai.com/docs/api-reference/responses/create, `input`). Its `status`
+/// stays away: it is that of an answer, and the vendor has refused it in a request.
+const REASONING: &[&str] = &["type", "id", "summary", "content", "encrypted_content"];
 
 /// Writes Responses requests.
 ///
@@ -33,6 +37,7 @@ pub(crate) struct ResponsesEncoder {
     /// What stands at the end of the input.
     last: Last,
     ids: WireIds,
+    names: WireNames,
     /// The ids of the reasoning that was sent.
     reasoning: BTreeSet<String>,
 }
@@ -61,7 +66,7 @@ struct Tool<'a> {
     type_: &'static str,
     name: Cow<'a, str>,
     description: &'a str,
-    parameters: &'a RawValue,
+    parameters: Cow<'a, RawValue>,
     /// Left out it counts as true, and the schema is changed.
     strict: bool,
 }
@@ -99,7 +104,7 @@ struct FunctionCall<'a> {
     #[serde(rename = "type")]
     type_: &'static str,
     call_id: &'a str,
-    name: Cow<'a, str>,
+    name: &'a str,
     arguments: Cow<'a, str>,
 }
 
@@ -115,10 +120,10 @@ struct FunctionCallOutput<'a> {
 enum Sent<'a> {
     /// Its texts that follow each other: one message.
     Texts(Vec<Cow<'a, str>>),
-    /// An item as it came.
-    Reasoning(&'a str),
+    /// An item as it came, in the fields that go back.
+    Reasoning(Cow<'a, str>),
     /// A call and the id that it is sent with.
-    Call { id: String, name: Cow<'a, str>, arguments: Cow<'a, str> },
+    Call { id: String, name: String, arguments: Cow<'a, str> },
 }
 
 impl ResponsesEncoder {
@@ -132,6 +137,7 @@ impl ResponsesEncoder {
             has_tools: false,
             last: Last::Nothing,
             ids: WireIds::new(quirks.ids, rules),
+            names: WireNames::new(tool_specs(head).iter().map(|spec| &*spec.name), rules),
             reasoning: BTreeSet::new(),
         };
         let is_one_of = |names: &[&str]| names.iter().any(|name| target.model.starts_with(name));
@@ -159,9 +165,9 @@ impl ResponsesEncoder {
         }
         let tools = specs.iter().map(|spec| Tool {
             type_: "function",
-            name: spec.name(self.rules),
+            name: self.names.sent(&spec.name),
             description: spec.description(self.rules),
-            parameters: spec.parameters,
+            parameters: spec.parameters(self.rules),
             strict: false,
         });
         format!(",\"tools\":{}", json(&tools.collect::<Vec<_>>()))
@@ -201,9 +207,9 @@ impl ResponsesEncoder {
         for (sent, place) in self.sent(step).into_iter().zip(0..) {
             items.push(match sent {
                 Sent::Texts(texts) => json(&answer(texts, format!("msg_{}_{place}", step.reply_seq))),
-                Sent::Reasoning(raw) => raw.to_owned(),
+                Sent::Reasoning(raw) => raw.into_owned(),
                 Sent::Call { id, name, arguments } => {
-                    let call = FunctionCall { type_: "function_call", call_id: &id, name, arguments };
+                    let call = FunctionCall { type_: "function_call", call_id: &id, name: &name, arguments };
                     let call = json(&call);
                     ids.push(id);
                     call
@@ -231,12 +237,12 @@ impl ResponsesEncoder {
                     (_, text) => sent.push(Sent::Texts(text.into_iter().collect())),
                 },
                 Block::Opaque(opaque) if self.goes_back(opaque) => {
-                    sent.push(Sent::Reasoning(opaque.raw.as_str()));
+                    sent.push(Sent::Reasoning(allowed(opaque.raw.as_str(), REASONING, self.rules)));
                 }
                 Block::Call(call) => {
                     let id = self.ids.take(call, step.reply_seq, place);
                     place += 1;
-                    let name = tool_name(&call.name, self.rules);
+                    let name = self.names.sent(&call.name).into_owned();
                     sent.push(Sent::Call { id, name, arguments: arguments(call, self.rules) });
                 }
                 Block::Text(_) | Block::Reasoning(_) | Block::Opaque(_) => {}

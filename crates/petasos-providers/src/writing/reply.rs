@@ -7,10 +7,9 @@ use petasos_core::transcript::ClosedStep;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::writing::{Rule, Rules, json};
+use crate::lenient::object;
+use crate::writing::{Rule, Rules, json, schema_of_object};
 
-/// The longest name of a tool that every server takes.
-const NAME_LENGTH: usize = 64;
 /// The deepest arguments that are sent: many readers stop at 128, and on Messages a body stands around them.
 const DEEPEST: usize = 100;
 /// Of arguments that are no JSON, the characters that go back to the model.
@@ -20,11 +19,11 @@ const UNREADABLE_CAP: usize = 2_000;
 #[derive(Deserialize)]
 pub(crate) struct ToolSpec<'a> {
     #[serde(borrow)]
-    name: Cow<'a, str>,
+    pub(crate) name: Cow<'a, str>,
     #[serde(borrow, default)]
     description: Cow<'a, str>,
     #[serde(borrow)]
-    pub(crate) parameters: &'a RawValue,
+    parameters: &'a RawValue,
 }
 
 #[derive(Serialize)]
@@ -33,22 +32,29 @@ struct Unreadable {
 }
 
 impl ToolSpec<'_> {
-    /// Its name, as every server takes it.
-    pub(crate) fn name(&self, rules: Rules) -> Cow<'_, str> {
-        tool_name(&self.name, rules)
-    }
-
     /// What it is for; its name where nothing is said, for some servers take no tool without.
     pub(crate) fn description(&self, rules: Rules) -> &str {
         let is_missing = self.description.trim().is_empty() && rules.hold(Rule::ToolsAreDescribed);
         if is_missing { &self.name } else { &self.description }
     }
+
+    /// The schema of its arguments, as every server takes it.
+    pub(crate) fn parameters(&self, rules: Rules) -> Cow<'_, RawValue> {
+        schema_of_object(self.parameters, rules)
+    }
 }
 
-/// The tools of a head: an array of objects with `name`, `description` and `parameters`; anything else counts as
-/// no tools.
+/// The tools of a head: an array of objects with `name`, `description` and `parameters`; anything else in it is no
+/// tool, and anything else is none at all. Of two with one name the first is kept.
 pub(crate) fn tool_specs(head: &Head) -> Vec<ToolSpec<'_>> {
-    serde_json::from_str(head.tools.as_str()).unwrap_or_default()
+    let tools: Vec<&RawValue> = serde_json::from_str(head.tools.as_str()).unwrap_or_default();
+    let mut specs: Vec<ToolSpec<'_>> = Vec::new();
+    for spec in tools.into_iter().filter_map(object::<ToolSpec<'_>>) {
+        if !specs.iter().any(|known| known.name == spec.name) {
+            specs.push(spec);
+        }
+    }
+    specs
 }
 
 /// The calls of a reply, in order.
@@ -127,16 +133,4 @@ fn depth(value: &serde_json::Value) -> usize {
         | serde_json::Value::String(_) => return 0,
     };
     inner.unwrap_or(0) + 1
-}
-
-/// A name that every server takes. Those of our own tools fit; a model makes up others.
-pub(crate) fn tool_name(name: &str, rules: Rules) -> Cow<'_, str> {
-    let fits = |char: char| char.is_ascii_alphanumeric() || matches!(char, '_' | '-');
-    let is_good = (1..=NAME_LENGTH).contains(&name.len()) && name.chars().all(fits);
-    if is_good || !rules.hold(Rule::NamesFit) {
-        return Cow::Borrowed(name);
-    }
-    let made: String =
-        name.chars().take(NAME_LENGTH).map(|char| if fits(char) { char } else { '_' }).collect();
-    Cow::Owned(if made.is_empty() { String::from("unnamed") } else { made })
 }

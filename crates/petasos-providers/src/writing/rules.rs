@@ -12,6 +12,10 @@ pub enum Rule {
     IdsOnce,
     /// Names of tools have a length and characters that the server takes.
     NamesFit,
+    /// No two tools are sent under one name.
+    NamesDiffer,
+    /// The schema of a tool's arguments is one of an object, without a choice at its top.
+    SchemasAreOfObjects,
     /// The arguments of a call are a JSON object.
     ArgumentsAreAnObject,
     /// A result is never empty.
@@ -40,6 +44,8 @@ pub enum Rule {
     ToolsAreDescribed,
     /// What only its origin understands goes to its origin alone.
     OpaqueGoesHome,
+    /// Of what goes back to its origin only those fields do that the wire documents (Responses, Messages).
+    ListedFieldsGoBack,
     /// Reasoning goes back only with what followed it (Responses), and does not end a message (Messages).
     ReasoningHasAFollower,
     /// Reasoning of which there is no encrypted form is left out (Responses), or no signature (Messages).
@@ -58,6 +64,8 @@ impl Rule {
         Self::IdsFit,
         Self::IdsOnce,
         Self::NamesFit,
+        Self::NamesDiffer,
+        Self::SchemasAreOfObjects,
         Self::ArgumentsAreAnObject,
         Self::ResultsSaySomething,
         Self::CallsHaveResults,
@@ -72,6 +80,7 @@ impl Rule {
         Self::CallsNeedTools,
         Self::ToolsAreDescribed,
         Self::OpaqueGoesHome,
+        Self::ListedFieldsGoBack,
         Self::ReasoningHasAFollower,
         Self::ReasoningIsSealed,
         Self::NoThinkingAmongForeignCalls,

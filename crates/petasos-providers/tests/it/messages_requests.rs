@@ -470,6 +470,21 @@ fn p02_thinking_goes_back_byte_for_byte_and_in_its_place() {
 }
 
 #[test]
+fn l03_of_thinking_only_the_documented_fields_go_back() {
+    let blocks = vec![
+        opaque("", r#"{"type":"redacted_thinking","x_id":{"n":1.50},"data" : "ZGF0YQ==","index":0}"#),
+        opaque(
+            "",
+            r#"{"thinking":"\u00e9","cache_control":null,"type":"thinking","data":"d","signature":"c2ln"}"#,
+        ),
+        text("a"),
+    ];
+    let sent = string(&body(&[said("go"), step(3, blocks, &[])]));
+    let turn = r#"[{"type":"redacted_thinking","data":"ZGF0YQ=="},{"thinking":"\u00e9","type":"thinking","signature":"c2ln"},{"type":"text","#;
+    assert!(sent.contains(turn), "{sent}");
+}
+
+#[test]
 fn p02_thinking_without_its_seal_is_left_out() {
     for raw in [
         r#"{"type":"thinking","thinking":"hm"}"#,

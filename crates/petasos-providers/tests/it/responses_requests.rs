@@ -356,6 +356,15 @@ fn case_b08_reasoning_that_is_not_sealed_or_not_from_here_is_left_out() {
 }
 
 #[test]
+fn l03_of_reasoning_only_the_documented_fields_go_back() {
+    let raw = r#"{"id":"rs_7","type":"reasoning","status":"completed","content":null,"x_n":1.50,"summary":[ {"type":"summary_text","text":"\u00e9"} ],"encrypted_content":"ZW5j"}"#;
+    let items = [said("go"), step(5, vec![sealed(raw), text("A.")], &[]), said("on")];
+    let body = written(encoder(&own(), &head("", "[]")), &items);
+    let kept = r#",{"id":"rs_7","type":"reasoning","summary":[ {"type":"summary_text","text":"\u00e9"} ],"encrypted_content":"ZW5j"},"#;
+    assert!(body.contains(kept), "{body}");
+}
+
+#[test]
 fn case_b08_the_same_reasoning_goes_back_once() {
     let items = [said("go"), step(5, vec![sealed(SEALED), sealed(SEALED), text("A.")], &[]), said("on")];
     let again = step(9, vec![sealed(SEALED), text("B.")], &[]);
@@ -524,7 +533,7 @@ fn p02_other_rules_hold_here_too() {
     let items = [said(" "), step(5, vec![call(None, "l s", "[1]")], &[])];
     let body = written(encoder(&own(), &head("", odd)), &items);
     for sent in [
-        r#""tools":[{"type":"function","name":"l_s","description":"l s","parameters":{},"strict":false}]"#,
+        r#""tools":[{"type":"function","name":"l_s","description":"l s","parameters":{"type":"object"},"strict":false}]"#,
         r#""content":"(an empty message)""#,
         r#""name":"l_s","arguments":"{\"unreadable\":\"[1]\"}""#,
         r#""output":"(the outcome of this call is not known)""#,

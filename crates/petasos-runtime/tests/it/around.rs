@@ -279,10 +279,21 @@ impl Around {
     /// An agent, as each process would make one.
     pub fn agent(&self) -> Agent {
         let allow = |tool: &str| Rule { tool: tool.into(), action: Action::Allow, name: "test".into() };
-        let rules = ["panics", "waits", "writes", "panics_early"].map(allow);
+        let rules = ["panics", "waits", "writes", "panics_early", "look.up", "look_up"].map(allow);
         let count = Arc::new(watch::Sender::new(0));
-        let names =
-            ["reads", "writes", "waits", "panics", "panics_early", "asks", "first", "second", "third"];
+        let names = [
+            "reads",
+            "writes",
+            "waits",
+            "panics",
+            "panics_early",
+            "asks",
+            "first",
+            "second",
+            "third",
+            "look.up",
+            "look_up",
+        ];
         let tools = names.map(|name| tool(name, &count));
         Agent::new(Parts {
             store: self.store(),

@@ -86,6 +86,36 @@ async fn l09_a_panic_in_a_tool_is_a_result_and_the_turn_goes_on() {
     assert_eq!(result(&events).status, "completed");
 }
 
+/// `look.up` fits no wire and `look_up` is another tool, so it is sent under a name of its own, and called by it.
+#[tokio::test]
+async fn p02_a_call_under_the_name_that_was_sent_finds_its_own_tool() {
+    let sent = "look_up_wmzkqh";
+    let around = Around::new([calls(&[sent, "look_up"]), text("done")]);
+    let mut session = around.agent().create(terms(9)).await.unwrap();
+    let id = session.id().clone();
+    session.ask(Op::say("go", When::Now)).await.unwrap();
+    let events = to_the_end(&mut session).await;
+    // Events tell calls by the words of the model; which tool ran stands in the log.
+    let wanted = [("look_up", Outcome::Ok), (sent, Outcome::Ok)];
+    assert_eq!(outcomes(&events), wanted.map(|(tool, outcome)| (tool.to_owned(), outcome)));
+    for body in around.model.bodies() {
+        let body = String::from_utf8(body.to_vec()).unwrap();
+        assert!(body.contains(&format!("\"name\":\"{sent}\"")), "{body}");
+        assert!(!body.contains("look.up\",\"arguments"), "{body}");
+    }
+    drop(session);
+    let read = around.store().read(&id).unwrap();
+    let changed: Vec<String> = read
+        .entries
+        .iter()
+        .filter_map(|entry| match &entry.body {
+            Body::Call(call) => Some(format!("{} {:?}", call.tool, call.changed_by)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(changed, [r#"look.up ["repair: name"]"#, "look_up []"]);
+}
+
 #[tokio::test]
 async fn a_panic_in_the_reader_of_a_reply_is_a_failed_request() {
     let around = Around::new([Says::Panics, text("again")]);

@@ -95,9 +95,6 @@ fn tools(body: &Members, found: &mut Findings) {
         }
         let schema = find(tool, "input_schema").and_then(Node::object);
         for (key, value) in schema.into_iter().flatten() {
-            if matches!(key.as_str(), "oneOf" | "allOf" | "anyOf") {
-                found.add(format!("{place}: {key} at the top of its input_schema"));
-            }
             let names = value.object().filter(|_| key == "properties").into_iter().flatten();
             for (name, _) in names.filter(|(name, _)| !is_property(name)) {
                 found.add(format!("{place}: the property {name:?} is not 1 to 64 of [a-zA-Z0-9_.-]"));

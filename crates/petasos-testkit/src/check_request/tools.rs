@@ -9,6 +9,9 @@ use super::json::{Members, Node, find, text, truth};
 /// What a value can be.
 const TYPES: &[&str] = &["object", "array", "string", "number", "integer", "boolean", "null"];
 
+/// What OpenAI and Anthropic refuse at the top of a schema.
+const CHOICES: &[&str] = &["oneOf", "allOf", "anyOf", "enum", "not"];
+
 /// No vendor takes more.
 const MOST_TOOLS: usize = 128;
 
@@ -52,6 +55,9 @@ pub fn check_tools<'a>(
             found.add(format!("{place}: its {schema} {verb} no schema of an object"));
         }
         let Some(of) = of else { continue };
+        for (key, _) in of.object().into_iter().flatten().filter(|(key, _)| CHOICES.contains(&key.as_str())) {
+            found.add(format!("{place}: {key} at the top of its {schema}"));
+        }
         check_types(&place, of, found);
         if truth(face, "strict") == Some(true) {
             check_strict(&place, of, found);

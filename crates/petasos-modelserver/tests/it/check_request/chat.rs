@@ -114,6 +114,10 @@ fn tools_are_whole() {
     ] {
         check(TOOL, &with(wrong), types);
     }
+    for key in ["oneOf", "allOf", "anyOf", "enum", "not"] {
+        let tool = TOOL.replace("\"properties\":{}", &format!("\"properties\":{{}},\"{key}\":[]"));
+        check(TOOL, &tool, &format!("tools[0]: {key} at the top of its parameters"));
+    }
     let strict = |schema: &str| {
         TOOL.replace(r#"{"type":"object","properties":{}}}"#, &format!("{schema},\"strict\":true}}"))
     };

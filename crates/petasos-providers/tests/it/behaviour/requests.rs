@@ -8,14 +8,14 @@ use petasos_core::entry::{
     Timing, When,
 };
 use petasos_core::id::Digest;
-use petasos_core::request::{Params, ToolChoice};
+use petasos_core::request::{Params, ToolChoice, Wire};
 use petasos_core::text::Json;
 use petasos_core::time::Span;
 use petasos_core::transcript::Item;
-use petasos_providers::{Tail, encoder, estimate};
+use petasos_providers::{Tail, WireNames, encoder, estimate};
 use sha2::{Digest as _, Sha256};
 
-use crate::say::{body, call, head, messages, said, said_by, step, step_of, target};
+use crate::say::{body, body_on, call, head, messages, said, said_by, step, step_of, target};
 
 const TOOLS: &str =
     r#"[{"name":"ls","description":"Lists.","parameters":{"type":"object","properties":{}}}]"#;
@@ -263,4 +263,104 @@ fn p10_a_body_counts_what_was_pushed() {
     let small = body(&head("", "[]"), &[said("hi")]).tokens;
     let large = body(&head("", "[]"), &[said(&"word ".repeat(4000))]).tokens;
     assert!(large - small > 4000 && large - small < 6000, "{small} {large}");
+}
+
+/// The tools of a request on this wire, as objects.
+fn tools_on(wire: Wire, tools: &str) -> Vec<serde_json::Value> {
+    let body = body_on(wire, &head("S", tools), &[said("go")]);
+    assert_eq!(petasos_testkit::check_request::check_request(wire, &body.bytes), Vec::<String>::new());
+    let body: serde_json::Value = serde_json::from_slice(&body.bytes).unwrap();
+    let face =
+        |tool: &serde_json::Value| if wire == Wire::Chat { tool["function"].clone() } else { tool.clone() };
+    body["tools"].as_array().unwrap().iter().map(face).collect()
+}
+
+const WIRES: [Wire; 3] = [Wire::Chat, Wire::Responses, Wire::Messages];
+
+/// The names that tools with these names are sent under, in their order.
+fn names_on(wire: Wire, names: &[&str]) -> Vec<String> {
+    let tool = |name: &&str| serde_json::json!({ "name": name, "description": "d", "parameters": { "type": "object" } });
+    let tools = serde_json::to_string(&names.iter().map(tool).collect::<Vec<_>>()).unwrap();
+    tools_on(wire, &tools).iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn p02_no_two_tools_are_sent_under_one_name_and_each_is_found_again() {
+    let long = ["x".repeat(70), "x".repeat(71)];
+    let names = ["fs.read", "fs_read", "fs/read", "ls", &long[0], &long[1], "文件", "目录", "only.one"];
+    for wire in WIRES {
+        let sent = names_on(wire, &names);
+        expect![[r#"
+            fs_read_dx7ws8
+            fs_read
+            fs_read_ld8e8j
+            ls
+            xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx_pnra3n
+            xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx_92wfs1
+            ___4tz2nz
+            ___cqew6l
+            only_one"#]]
+        .assert_eq(&sent.join("\n"));
+        // The choice depends on the names and not on their order.
+        let mut turned = names;
+        turned.reverse();
+        let mut again = names_on(wire, &turned);
+        again.reverse();
+        assert_eq!(again, sent);
+    }
+    let tool = |name: &&str| serde_json::json!({ "name": name, "parameters": {} });
+    let tools = serde_json::to_string(&names.iter().map(tool).collect::<Vec<_>>()).unwrap();
+    let known = WireNames::of(&head("", &tools));
+    for (sent, name) in names_on(Wire::Chat, &names).iter().zip(names) {
+        assert_eq!(known.tool(sent).unwrap_or(sent), name);
+    }
+    assert_eq!(known.tool("made_up"), None);
+}
+
+/// What the model called goes back under the name that the tool has there.
+#[test]
+fn p02_a_call_goes_back_under_the_name_of_its_tool() {
+    let tools = r#"[{"name":"a.b","description":"d","parameters":{"type":"object"}},{"name":"a_b","description":"d","parameters":{"type":"object"}}]"#;
+    for wire in WIRES {
+        let names: Vec<String> =
+            tools_on(wire, tools).iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect();
+        let items = [
+            said("go"),
+            step(
+                3,
+                vec![
+                    call(Some("c1"), "a.b", "{}"),
+                    call(Some("c2"), &names[0], "{}"),
+                    call(Some("c3"), "a_b", "{}"),
+                ],
+                &["r", "r", "r"],
+            ),
+        ];
+        let body = body_on(wire, &head("S", tools), &items);
+        let body = String::from_utf8(body.bytes.to_vec()).unwrap();
+        assert_eq!(body.matches(&format!("\"{}\"", names[0])).count(), 3, "{body}");
+        assert_eq!(body.matches("\"a_b\"").count(), 2, "{body}");
+    }
+}
+
+#[test]
+fn p02_a_tool_that_cannot_be_read_costs_itself_alone() {
+    let tools = r#"[{"name":"a","parameters":{"type":"object"}},{"name":7,"parameters":{}},{"name":"b"},null,"c",["d","",{}],{"name":"e","description":null,"parameters":{"type":"object"}},{"name":"a","parameters":{"type":"object","properties":{}}},{"name":"z","description":"Z","parameters":{"type":"object"}}]"#;
+    for wire in WIRES {
+        let names: Vec<_> = tools_on(wire, tools).iter().map(|tool| tool["name"].clone()).collect();
+        assert_eq!(names, ["a", "z"], "{wire:?}");
+    }
+}
+
+#[test]
+fn p02_a_choice_at_the_top_of_a_schema_is_widened_on_every_wire() {
+    let tools = r#"[{"name":"a","description":"d","parameters":{"type":"object","properties":{"x":{"type":"integer"}},"enum":[{"x":1}],"not":{"required":["y"]},"anyOf":[{"properties":{"y":{"enum":[1.50]}},"required":["y"]},{"properties":{"z":{}}}]}}]"#;
+    for wire in WIRES {
+        let schema = if wire == Wire::Messages { "input_schema" } else { "parameters" };
+        let sent = tools_on(wire, tools)[0][schema].to_string();
+        assert_eq!(
+            sent, r#"{"properties":{"x":{"type":"integer"},"y":{"enum":[1.5]},"z":{}},"type":"object"}"#,
+            "{wire:?}"
+        );
+    }
 }

@@ -140,6 +140,8 @@ fn p02_with_any_one_rule_switched_off_some_request_is_wrong() {
         FewCacheMarks: Messages
         IdsFit: Chat, Responses, Messages
         IdsOnce: Chat, Responses, Messages
+        ListedFieldsGoBack: Responses, Messages
+        NamesDiffer: Chat, Responses, Messages
         NamesFit: Chat, Responses, Messages
         NoThinkingAmongForeignCalls: Messages
         NothingEmptyIsSent: Chat, Responses, Messages
@@ -148,6 +150,7 @@ fn p02_with_any_one_rule_switched_off_some_request_is_wrong() {
         ReasoningHasAFollower: Responses, Messages
         ReasoningIsSealed: Responses, Messages
         ResultsSaySomething: Chat, Responses, Messages
+        SchemasAreOfObjects: Chat, Responses, Messages
         ToolChoiceNeedsTools: Chat, Responses, Messages
         ToolsAreDescribed: Chat, Responses, Messages
         UserSpeaksFirst: Chat, Responses, Messages

@@ -1,25 +1,29 @@
-//! Schemas of arguments as this wire takes them: of an object, and no choice at the top.
+//! Schemas of arguments as all servers take them: of an object, and no choice at the top. Anthropic and OpenAI refuse
+//! others, and with them the whole request.
 
 use std::borrow::Cow;
-use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::lenient::string;
-use crate::writing::json;
+use crate::lenient::{Members, string};
+use crate::writing::{Rule, Rules, json};
 
-/// What a server refuses at the top of a schema.
+/// What a server refuses at the top of a schema: choices of schemas.
 const CHOICES: [&str; 3] = ["anyOf", "oneOf", "allOf"];
+/// The same, without schemas of their own: what they rule out is seen when the tool is called.
+const LIMITS: [&str; 2] = ["enum", "not"];
 /// What is written anew where a schema is widened.
 const WRITTEN: [&str; 3] = ["type", "properties", "required"];
 
 /// The schema of a tool's arguments: as it is, if it is one of an object. A choice at the top becomes one object
 /// with the properties of all; what a model sends is looked at with the whole schema by whoever runs the tool.
-pub(super) fn input_schema(parameters: &RawValue) -> Cow<'_, RawValue> {
+pub(crate) fn schema_of_object(parameters: &RawValue, rules: Rules) -> Cow<'_, RawValue> {
+    if !rules.hold(Rule::SchemasAreOfObjects) {
+        return Cow::Borrowed(parameters);
+    }
     let members: Members<'_> = serde_json::from_str(parameters.get()).unwrap_or_default();
     let is_object = members.get("type").is_some_and(|of| string(of).as_deref() == Some("object"));
-    if is_object && !CHOICES.iter().any(|choice| members.get(choice).is_some()) {
+    if is_object && !CHOICES.iter().chain(&LIMITS).any(|key| members.get(key).is_some()) {
         return Cow::Borrowed(parameters);
     }
     match RawValue::from_string(widened(&members)) {
@@ -37,16 +41,17 @@ fn widened(members: &Members<'_>) -> String {
             members.get(choice).and_then(|all| serde_json::from_str(all.get()).ok()).unwrap_or_default();
         let required = if choice == "allOf" { Required::Kept } else { Required::Dropped };
         for branch in branches {
-            let branch = members.resolved(branch);
+            let branch = resolved(members, branch);
             // What such a branch allows is not seen here, so nothing may be shut out.
             is_open |= branch.get("properties").is_none();
             wide.add(&branch, required);
         }
     }
     let mut fields = vec![String::from("\"type\":\"object\"")];
-    for (key, value) in &members.0 {
+    for (key, value) in members.iter() {
         let is_shut_out = is_open && key == "additionalProperties";
-        if !is_shut_out && !CHOICES.contains(&key.as_str()) && !WRITTEN.contains(&key.as_str()) {
+        let is_left_out = CHOICES.iter().chain(&LIMITS).chain(&WRITTEN).any(|known| key == known);
+        if !is_shut_out && !is_left_out {
             fields.push(field(key, value.get()));
         }
     }
@@ -91,7 +96,7 @@ impl<'a> Wide<'a> {
     fn add(&mut self, schema: &Members<'a>, required: Required) {
         let of = schema.get("properties").and_then(|of| serde_json::from_str(of.get()).ok());
         let of: Members<'a> = of.unwrap_or_default();
-        for (name, schema) in of.0 {
+        for (name, schema) in of {
             match self.properties.iter_mut().find(|(known, _)| *known == name) {
                 Some((_, schemas)) if schemas.contains(&schema.get()) => {}
                 Some((_, schemas)) => schemas.push(schema.get()),
@@ -109,46 +114,14 @@ impl<'a> Wide<'a> {
     }
 }
 
-/// The members of an object, in their order; none of anything else.
-#[derive(Default)]
-struct Members<'a>(Vec<(String, &'a RawValue)>);
-
-impl<'a> Members<'a> {
-    fn get(&self, key: &str) -> Option<&'a RawValue> {
-        self.0.iter().find(|(known, _)| known == key).map(|(_, value)| *value)
-    }
-
-    /// A branch, or the definition of ours that it names.
-    fn resolved(&self, branch: &'a RawValue) -> Members<'a> {
-        let read = |raw: &'a RawValue| -> Members<'a> { serde_json::from_str(raw.get()).unwrap_or_default() };
-        let branch = read(branch);
-        let Some(name) = branch.get("$ref").and_then(string) else { return branch };
-        let named = ["$defs", "definitions"].into_iter().find_map(|key| {
-            let name = name.strip_prefix(&format!("#/{key}/"))?;
-            read(self.get(key)?).get(name)
-        });
-        named.map_or(branch, read)
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct InOrder;
-        impl<'de> Visitor<'de> for InOrder {
-            type Value = Vec<(String, &'de RawValue)>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(members)
-            }
-        }
-        deserializer.deserialize_map(InOrder).map(Self)
-    }
+/// A branch, or the definition of ours that it names.
+fn resolved<'a>(schema: &Members<'a>, branch: &'a RawValue) -> Members<'a> {
+    let read = |raw: &'a RawValue| -> Members<'a> { serde_json::from_str(raw.get()).unwrap_or_default() };
+    let branch = read(branch);
+    let Some(name) = branch.get("$ref").and_then(string) else { return branch };
+    let named = ["$defs", "definitions"].into_iter().find_map(|key| {
+        let name = name.strip_prefix(&format!("#/{key}/"))?;
+        read(schema.get(key)?).get(name)
+    });
+    named.map_or(branch, read)
 }
