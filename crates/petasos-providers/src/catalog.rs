@@ -6,7 +6,7 @@
 use petasos_core::request::Wire;
 
 use crate::address::Address;
-use crate::quirks::{AfterResults, Ids, OutputCap, Quirks, ReasoningBack, StreamUsage};
+use crate::quirks::{AfterResults, Ids, MessagesKey, OutputCap, Quirks, ReasoningBack, StreamUsage};
 
 /// A provider that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +56,7 @@ const ROWS: &[Row] = &[
         })
         .from("platform.openai.com/docs/api-reference, platform.openai.com/docs/guides/reasoning"),
     hosted("anthropic", "https://api.anthropic.com/v1", &["ANTHROPIC_API_KEY"], &[Wire::Messages])
+        .with(Quirks { messages_key: MessagesKey::OwnHeader, ..Quirks::USUAL })
         .from("docs.claude.com/en/api/overview"),
     hosted("openrouter", "https://openrouter.ai/api/v1", &["OPENROUTER_API_KEY"], CHAT)
         .from("openrouter.ai/docs/quickstart"),

@@ -24,7 +24,9 @@ use crate::endpoint::{Endpoint, after};
 use crate::models;
 use crate::network::unreachable;
 use crate::provider::{Encoder, Provider, ReplyEvent, ReplyStream, encoder};
+use crate::quirks::{MessagesKey, Quirks};
 use crate::reading::Reading;
+use crate::spoken::other_wires;
 
 /// The most that is read of an error's body (P06).
 const ERROR_CAP: usize = 64 << 10;
@@ -55,6 +57,13 @@ enum Calling {
     Sending { shared: Arc<Shared>, target: Target, body: Bytes },
     Reading(Arc<Shared>, Box<Reading>),
     Ended,
+}
+
+/// What was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wanted {
+    Reply,
+    Models,
 }
 
 impl HttpProvider {
@@ -127,7 +136,7 @@ impl Shared {
         let url = self.endpoint.url(request_path(self.endpoint.wire()));
         let request = self.client()?.post(url).body(body);
         let request = request.header(CONTENT_TYPE, "application/json").header(ACCEPT, "text/event-stream");
-        let response = self.send(request, started).await?;
+        let response = self.send(request, started, Wanted::Reply).await?;
         let decoder = AnswerDecoder::new(target, &self.host);
         let decoder = match &self.endpoint.key {
             Some(key) => decoder.hiding(key.clone()),
@@ -139,14 +148,19 @@ impl Shared {
     async fn models(&self) -> Result<Vec<Text>, Failure> {
         let started = Instant::now();
         let request = self.client()?.get(self.endpoint.url(&["models"])).header(ACCEPT, "application/json");
-        let response = self.send(request, started).await?;
+        let response = self.send(request, started, Wanted::Models).await?;
         let until = after(started, self.endpoint.timeouts.first_byte);
         let body = read_upto(response, MODELS_CAP, until).await;
         models::read(&self.host, &body, self.endpoint.key.as_ref())
     }
 
     /// Sends a request; the answer is a good one, its body unread.
-    async fn send(&self, request: RequestBuilder, started: Instant) -> Result<Response, Failure> {
+    async fn send(
+        &self,
+        request: RequestBuilder,
+        started: Instant,
+        wanted: Wanted,
+    ) -> Result<Response, Failure> {
         let request = self.introduced(request)?;
         let timeouts = self.endpoint.timeouts;
         let first = after(started, timeouts.first_byte);
@@ -167,7 +181,7 @@ impl Shared {
         if response.status().is_success() {
             return Ok(response);
         }
-        Err(self.error_answer(response, timeouts.call.map(|call| after(started, call))).await)
+        Err(self.error_answer(response, timeouts.call.map(|call| after(started, call)), wanted).await)
     }
 
     /// A request with the headers that tell who asks, and after which version of the wire.
@@ -178,19 +192,26 @@ impl Shared {
             Wire::Messages => request.header("anthropic-version", MESSAGES_VERSION),
         };
         let Some(key) = &self.endpoint.key else { return Ok(request) };
-        let (name, value) = match wire {
-            Wire::Messages => (X_API_KEY, key.reveal().to_owned()),
-            Wire::Chat | Wire::Responses => (AUTHORIZATION, format!("Bearer {}", key.reveal())),
+        let bearer = || (AUTHORIZATION, format!("Bearer {}", key.reveal()));
+        let own = || (X_API_KEY, key.reveal().to_owned());
+        let headers = match (wire, Quirks::of(self.endpoint.name()).messages_key) {
+            (Wire::Chat | Wire::Responses, _) => vec![bearer()],
+            (Wire::Messages, MessagesKey::OwnHeader) => vec![own()],
+            (Wire::Messages, MessagesKey::BothHeaders) => vec![own(), bearer()],
         };
-        let Ok(mut value) = HeaderValue::from_str(&value) else {
-            let message = "the key holds characters that no header can carry; check how it was set";
-            return Err(not_sent(FailureKind::Auth, message));
-        };
-        value.set_sensitive(true);
-        Ok(request.header(name, value))
+        let mut request = request;
+        for (name, value) in headers {
+            let Ok(mut value) = HeaderValue::from_str(&value) else {
+                let message = "the key holds characters that no header can carry; check how it was set";
+                return Err(not_sent(FailureKind::Auth, message));
+            };
+            value.set_sensitive(true);
+            request = request.header(name, value);
+        }
+        Ok(request)
     }
 
-    async fn error_answer(&self, response: Response, call_until: Option<Instant>) -> Failure {
+    async fn error_answer(&self, response: Response, call_until: Option<Instant>, wanted: Wanted) -> Failure {
         let status = response.status().as_u16();
         let headers = response.headers().clone();
         let until = Instant::now() + ERROR_TIME;
@@ -211,16 +232,24 @@ impl Shared {
             date: text(&headers, "date"),
         };
         let body = read_upto(response, ERROR_CAP, until).await;
+        let body = self.without_key(&String::from_utf8_lossy(&body));
         let failure = classify(&ErrorAnswer {
             host: &self.host,
             status,
             media: text(&headers, CONTENT_TYPE.as_str()).unwrap_or_default(),
-            body: &self.without_key(&String::from_utf8_lossy(&body)),
+            body: &body,
             retry_after: wait_asked(&wait, SystemTime::now()),
         });
         // A key that was written with escapes shows only now.
         let message = self.without_key(&failure.message).into();
-        self.with_hint(Failure { message, ..failure })
+        let failure = self.with_hint(Failure { message, ..failure });
+        // There is nothing at that path; where a model is named, the path was right.
+        let is_path = matches!(status, 404 | 405) && !body.to_ascii_lowercase().contains("model");
+        if wanted == Wanted::Models || !is_path {
+            return failure;
+        }
+        let message = format!("{}; {}", failure.message, other_wires(self.endpoint.wire())).into();
+        Failure { message, ..failure }
     }
 
     /// What a server says, without the key that it may say back.

@@ -34,7 +34,7 @@ pub use endpoint::{Endpoint, Timeouts};
 pub use error::ProviderError;
 pub use http::HttpProvider;
 pub use provider::{Body, Encoder, Provider, ReplyEvent, ReplyStream, Tail, encoder, encoder_without};
-pub use quirks::{AfterResults, Ids, OutputCap, Quirks, ReasoningBack, StreamUsage, origin};
+pub use quirks::{AfterResults, Ids, MessagesKey, OutputCap, Quirks, ReasoningBack, StreamUsage, origin};
 pub use secret::Secret;
 pub use sse::{EVENT_CAP, EventTooLarge, SseEvent, SseReader};
 pub use tokens::estimate;

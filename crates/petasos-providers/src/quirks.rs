@@ -25,6 +25,8 @@ pub struct Quirks {
     pub unsealed: &'static [&'static str],
     /// How it is brought to tell the usage of a streamed chat reply.
     pub stream_usage: StreamUsage,
+    /// Which headers the key of a Messages request goes into.
+    pub messages_key: MessagesKey,
 }
 
 /// What the cap of a reply's tokens is called.
@@ -72,6 +74,15 @@ pub enum StreamUsage {
     Told,
 }
 
+/// Which headers the key of a Messages request goes into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MessagesKey {
+    /// `x-api-key`, the wire's own, and `Authorization: Bearer`, which vLLM and others read whatever the wire.
+    BothHeaders,
+    /// `x-api-key` alone: at Anthropic the other header is for tokens of another kind.
+    OwnHeader,
+}
+
 impl Quirks {
     /// The usual ways.
     pub const USUAL: Self = Self {
@@ -82,6 +93,7 @@ impl Quirks {
         sealed_reasoning: &[],
         unsealed: &[],
         stream_usage: StreamUsage::Asked,
+        messages_key: MessagesKey::BothHeaders,
     };
 
     /// Those of a provider: a row by its name, or by its base URL.

@@ -339,9 +339,50 @@ async fn p01_each_wire_has_its_path_and_its_headers_also_behind_a_whole_address(
             assert!(sent.lines().any(|line| line == key), "{sent}");
             let keys = sent.lines().filter(|line| line.contains("sk-1")).count();
             let version = sent.lines().any(|line| line == "anthropic-version: 2023-06-01");
-            assert_eq!((keys, version), (1, wire == Wire::Messages), "{sent}");
+            let is_messages = wire == Wire::Messages;
+            // vLLM reads the second whatever the wire.
+            assert_eq!((keys, version), (if is_messages { 2 } else { 1 }, is_messages), "{sent}");
+            assert!(sent.lines().any(|line| line == "authorization: Bearer sk-1"), "{sent}");
         }
     }
+}
+
+#[tokio::test]
+async fn p01_anthropic_itself_gets_the_key_in_its_own_header_alone() {
+    let (listener, url) = listen().await;
+    let endpoint = Endpoint::new("anthropic", &url, Wire::Messages).unwrap();
+    let provider = HttpProvider::new(endpoint.with_key(Secret::new("sk-1")));
+    let server = tokio::spawn(answer(listener, ok(b"")));
+    let asked = petasos_core::request::Target { wire: Wire::Messages, ..target() };
+    collect(provider.call(&asked, "{}".into())).await.1.unwrap_err();
+    let sent = server.await.unwrap();
+    let keys: Vec<&str> = sent.lines().filter(|line| line.contains("sk-1")).collect();
+    assert_eq!(keys, ["x-api-key: sk-1"]);
+}
+
+#[tokio::test]
+async fn p04_where_there_is_nothing_at_the_path_of_a_wire_the_others_are_named() {
+    let hint =
+        "it was asked by the protocol messages; if it speaks another, try --api-mode chat or responses";
+    for (status, body, is_hinted) in [
+        ("404 Not Found", r#"{"detail":"Not Found"}"#, true),
+        ("405 Method Not Allowed", "", true),
+        ("404 Not Found", r#"{"error":{"message":"The model `m` does not exist."}}"#, false),
+        ("400 Bad Request", "{}", false),
+    ] {
+        let (listener, url) = listen().await;
+        tokio::spawn(answer(listener, with_status(status, "", body)));
+        let provider = HttpProvider::new(Endpoint::new("example", &url, Wire::Messages).unwrap());
+        let asked = petasos_core::request::Target { wire: Wire::Messages, ..target() };
+        let failure = collect(provider.call(&asked, "{}".into())).await.1.unwrap_err();
+        assert_eq!(failure.message.ends_with(hint), is_hinted, "{}", failure.message);
+    }
+    // The list of models is the same on all wires.
+    let (listener, url) = listen().await;
+    tokio::spawn(answer(listener, with_status("404 Not Found", "", "{}")));
+    let provider = HttpProvider::new(Endpoint::new("example", &url, Wire::Messages).unwrap());
+    let failure = provider.models().await.unwrap_err();
+    assert!(!failure.message.contains("--api-mode"), "{}", failure.message);
 }
 
 /// Such addresses are given to the vendor's own clients, which put the version behind them.
