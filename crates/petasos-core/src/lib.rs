@@ -13,6 +13,7 @@ pub mod claims;
 pub mod entry;
 pub mod error;
 pub mod id;
+pub mod learnt;
 mod note;
 pub mod request;
 pub mod session;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::Worst;
 use crate::id::{Digest, Seq, TurnId};
+use crate::learnt::Learnt;
 use crate::text::Text;
 
 /// Whom a request goes to.
@@ -126,6 +127,8 @@ pub struct Draft {
     pub upto: Seq,
     /// What may differ from call to call.
     pub params: Params,
+    /// What was learnt of the target.
+    pub learnt: Learnt,
     /// The breaks that core knows of.
     pub breaks: Vec<Break>,
 }

@@ -19,6 +19,7 @@ use crate::entry::{
 };
 use crate::error::{Handled, Rejected};
 use crate::id::{CallId, Digest, Epoch, Seq};
+use crate::learnt::Learnt;
 use crate::note::NoRun;
 use crate::request::{Draft, Target};
 use crate::stop::StopReason;
@@ -372,6 +373,11 @@ impl Session {
             self.queue.range(..=draft.upto).filter(|(seq, _)| self.journal.view.steers.contains(seq));
         let steers = steers.map(|(seq, said)| (*seq, Cow::Owned(Item::Said(Arc::clone(said)))));
         self.transcript.items().into_iter().map(|(seq, item)| (seq, Cow::Borrowed(item))).chain(steers)
+    }
+
+    /// What was learnt of a target from requests that failed.
+    pub fn learnt(&self, target: &Target) -> Learnt {
+        self.journal.view.learnt(target)
     }
 
     /// What was said for the next step and waits, up to an entry.

@@ -49,13 +49,14 @@ mod step;
 mod tally;
 pub(crate) mod told;
 pub(crate) mod verdict;
+mod work;
 
 pub use effect::{Effect, Passing};
-pub use input::{Delta, Failure, Input, ReplyEnd, StoreFailure};
+pub use input::{Delta, Failure, Input, Remedy, ReplyEnd, StoreFailure};
 pub use mode::{Mode, OnAsk};
 pub use phase::Phase;
 pub use reply::{PartialReply, REPLY_CAP};
-pub use retry::TRIES;
+pub use retry::{ADAPTATIONS, TRIES};
 pub use slots::{Attended, Slot, Slots};
 pub use step::{OpenCall, OpenReply, OpenRequest, OpenStep, made_calls};
 pub use tally::{Count, Tally};

@@ -458,7 +458,7 @@ impl Answer {
         let usage = self.usage;
         self.fail_with(
             ended,
-            Failure { kind, status: None, message, retry_after: None, usage, micro_usd: None },
+            Failure { kind, status: None, message, retry_after: None, remedy: None, usage, micro_usd: None },
         );
     }
 

@@ -14,6 +14,7 @@ use petasos_core::usage::Usage;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::remedy::remedy;
 use crate::secret::Secret;
 
 /// An answer that is an error.
@@ -50,6 +51,10 @@ pub(crate) struct Reported {
     pub(crate) codes: Vec<String>,
     /// A code that is a number, where one can be a status.
     pub(crate) status: Option<u16>,
+    /// The parameter that it is about.
+    pub(crate) parameter: Option<String>,
+    /// The tokens that the model takes (llama.cpp).
+    pub(crate) window: Option<u64>,
 }
 
 /// Codes and types that say what it is, whatever the status.
@@ -129,7 +134,8 @@ pub fn classify(answer: &ErrorAnswer<'_>) -> Failure {
         Some(reported) => reported.words(),
         None => sample(answer.body, answer.media),
     };
-    failure(answer.host, Some(answer.status), kind, &said, wait)
+    let remedy = reported.as_ref().and_then(|reported| remedy(kind, reported));
+    Failure { remedy, ..failure(answer.host, Some(answer.status), kind, &said, wait) }
 }
 
 /// What an error object inside a reply means: what an answer with that code as its status would.
@@ -140,6 +146,7 @@ pub(crate) fn classify_reported(host: &str, reported: &Reported) -> Failure {
     // It began to answer, so it may have charged something.
     failure.usage = None;
     failure.micro_usd = None;
+    failure.remedy = remedy(kind, reported);
     failure
 }
 
@@ -244,7 +251,7 @@ fn failure(
     let usage = status.filter(|status| !matches!(status, 408 | 504)).map(|_| Usage::default());
     let message = Bounded::new(&printable(said), Cap(600), "the rest is not kept");
     let message = format!("{met}: {}{next}", message.text()).into();
-    Failure { kind, status, message, retry_after, usage, micro_usd: usage.map(|_| 0) }
+    Failure { kind, status, message, retry_after, remedy: None, usage, micro_usd: usage.map(|_| 0) }
 }
 
 /// A server's words without what a terminal would obey.
@@ -299,6 +306,10 @@ struct ErrorBody<'a> {
     type_: Option<&'a RawValue>,
     #[serde(borrow, default)]
     metadata: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    param: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    n_ctx: Option<&'a RawValue>,
 }
 
 impl Reported {
@@ -332,7 +343,9 @@ impl Reported {
             codes.map(|code| code.to_lowercase()).filter(|code| code != "null").collect();
         let status =
             codes.iter().find_map(|code| code.parse().ok()).filter(|code| (300..=599).contains(code));
-        Self { message: said.map(plain).unwrap_or_default(), codes, status }
+        let parameter = fields.param.map(plain).filter(|name| name != "null");
+        let window = fields.n_ctx.and_then(|window| window.get().parse().ok());
+        Self { message: said.map(plain).unwrap_or_default(), codes, status, parameter, window }
     }
 
     /// How long its message asks to wait.

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::stream;
 use petasos_core::entry::Head;
+use petasos_core::learnt::Learnt;
 use petasos_core::request::{Target, ToolMode, Wire};
 use petasos_core::stop::FailureKind;
 use petasos_core::text::Text;
@@ -23,7 +24,7 @@ use crate::classify::{ErrorAnswer, WaitHeaders, classify, wait_asked};
 use crate::endpoint::{Endpoint, after};
 use crate::models;
 use crate::network::unreachable;
-use crate::provider::{Encoder, Provider, ReplyEvent, ReplyStream, encoder};
+use crate::provider::{Encoder, Provider, ReplyEvent, ReplyStream, encoder_knowing};
 use crate::quirks::{MessagesKey, Quirks};
 use crate::reading::Reading;
 use crate::spoken::other_wires;
@@ -80,8 +81,8 @@ impl HttpProvider {
 }
 
 impl Provider for HttpProvider {
-    fn encoder(&self, target: &Target, head: &Head) -> Box<dyn Encoder> {
-        encoder(target, head)
+    fn encoder(&self, target: &Target, head: &Head, learnt: &Learnt) -> Box<dyn Encoder> {
+        encoder_knowing(target, head, learnt)
     }
 
     fn call(&self, target: &Target, body: Bytes) -> ReplyStream {
@@ -332,5 +333,13 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 /// A failure that used nothing.
 fn not_sent(kind: FailureKind, message: &str) -> Failure {
     let usage = Some(Usage::default());
-    Failure { kind, status: None, message: message.into(), retry_after: None, usage, micro_usd: Some(0) }
+    Failure {
+        kind,
+        status: None,
+        message: message.into(),
+        retry_after: None,
+        remedy: None,
+        usage,
+        micro_usd: Some(0),
+    }
 }

@@ -21,6 +21,7 @@ mod openai_responses;
 mod provider;
 mod quirks;
 mod reading;
+mod remedy;
 mod secret;
 mod spoken;
 mod sse;
@@ -33,7 +34,9 @@ pub use classify::{ErrorAnswer, WaitHeaders, classify, wait_asked};
 pub use endpoint::{Endpoint, Timeouts};
 pub use error::ProviderError;
 pub use http::HttpProvider;
-pub use provider::{Body, Encoder, Provider, ReplyEvent, ReplyStream, Tail, encoder, encoder_without};
+pub use provider::{
+    Body, Encoder, Provider, ReplyEvent, ReplyStream, Tail, encoder, encoder_knowing, encoder_without,
+};
 pub use quirks::{AfterResults, Ids, MessagesKey, OutputCap, Quirks, ReasoningBack, StreamUsage, origin};
 pub use secret::Secret;
 pub use sse::{EVENT_CAP, EventTooLarge, SseEvent, SseReader};

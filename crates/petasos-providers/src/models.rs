@@ -52,6 +52,7 @@ pub(crate) fn read(host: &str, body: &[u8], key: Option<&Secret>) -> Result<Vec<
         status: None,
         message: message.into(),
         retry_after: None,
+        remedy: None,
         usage: None,
         micro_usd: None,
     })

@@ -30,7 +30,7 @@ pub(crate) fn unreachable(host: &str, error: &reqwest::Error) -> Failure {
     // Without a connection nothing was sent.
     let usage = error.is_connect().then(Usage::default);
     let micro_usd = usage.map(|_| 0);
-    Failure { kind, status: None, message: message.into(), retry_after: None, usage, micro_usd }
+    Failure { kind, status: None, message: message.into(), retry_after: None, remedy: None, usage, micro_usd }
 }
 
 /// What broke a body off.

@@ -8,6 +8,7 @@ use futures_util::Stream;
 use futures_util::future::BoxFuture;
 use petasos_core::entry::Head;
 use petasos_core::id::Digest;
+use petasos_core::learnt::Learnt;
 pub use petasos_core::request::Tail;
 use petasos_core::request::{Params, Target, Wire};
 use petasos_core::text::Text;
@@ -23,8 +24,9 @@ use crate::writing::{Rule, Rules};
 ///
 /// Shared by all sessions of a process that use it; every method may be called at the same time.
 pub trait Provider: fmt::Debug + Send + Sync {
-    /// An encoder for the requests of one session to `target`, with `head` in front. Pure.
-    fn encoder(&self, target: &Target, head: &Head) -> Box<dyn Encoder>;
+    /// An encoder for the requests of one session to `target`, with `head` in front, that goes by what was learnt of
+    /// the target. Pure.
+    fn encoder(&self, target: &Target, head: &Head, learnt: &Learnt) -> Box<dyn Encoder>;
 
     /// Sends a body that one of its encoders made, and gives back the reply as it comes. Nothing is sent
     /// before the stream is polled.
@@ -84,18 +86,23 @@ pub struct Body {
 /// An encoder for one session's requests to this target under this head. Pure. `head.tools` is an array of objects
 /// with `name`, `description` and `parameters`; anything else counts as no tools.
 pub fn encoder(target: &Target, head: &Head) -> Box<dyn Encoder> {
-    encoder_with(target, head, Rules::ALL)
+    encoder_knowing(target, head, &Learnt::default())
+}
+
+/// The same for a target of which something was learnt.
+pub fn encoder_knowing(target: &Target, head: &Head, learnt: &Learnt) -> Box<dyn Encoder> {
+    encoder_with(target, head, learnt, Rules::ALL)
 }
 
 /// The same with one rule switched off: for tests that show that the rule is needed.
 pub fn encoder_without(rule: Rule, target: &Target, head: &Head) -> Box<dyn Encoder> {
-    encoder_with(target, head, Rules::without(rule))
+    encoder_with(target, head, &Learnt::default(), Rules::without(rule))
 }
 
-fn encoder_with(target: &Target, head: &Head, rules: Rules) -> Box<dyn Encoder> {
+fn encoder_with(target: &Target, head: &Head, learnt: &Learnt, rules: Rules) -> Box<dyn Encoder> {
     match target.wire {
-        Wire::Chat => Box::new(ChatEncoder::new(target, head, rules)),
-        Wire::Responses => Box::new(ResponsesEncoder::new(target, head, rules)),
-        Wire::Messages => Box::new(MessagesEncoder::new(target, head, rules)),
+        Wire::Chat => Box::new(ChatEncoder::new(target, head, learnt, rules)),
+        Wire::Responses => Box::new(ResponsesEncoder::new(target, head, learnt, rules)),
+        Wire::Messages => Box::new(MessagesEncoder::new(target, head, learnt, rules)),
     }
 }

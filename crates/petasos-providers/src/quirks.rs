@@ -1,6 +1,7 @@
 //! What differs at a provider from the usual ways of its wire, as data: a row of the catalog says it, and the
 //! encoders and decoders ask. What nobody has written down stays as usual.
 
+use petasos_core::learnt::{CapName, Learnt, Parameter};
 use petasos_core::request::Target;
 use petasos_core::text::Text;
 
@@ -95,6 +96,21 @@ impl Quirks {
         stream_usage: StreamUsage::Asked,
         messages_key: MessagesKey::BothHeaders,
     };
+
+    /// These, and what was learnt since.
+    #[must_use]
+    pub(crate) fn adapted(self, learnt: &Learnt) -> Self {
+        let output_cap = match (self.output_cap, learnt.cap_name) {
+            (usual, CapName::Usual) => usual,
+            (OutputCap::MaxTokens, CapName::Other) => OutputCap::MaxCompletionTokens,
+            (OutputCap::MaxCompletionTokens, CapName::Other) => OutputCap::MaxTokens,
+        };
+        let asks = learnt.sends(Parameter::StreamOptions);
+        let stream_usage = if asks { self.stream_usage } else { StreamUsage::Told };
+        let gives_back = learnt.sends(Parameter::ReasoningBack);
+        let reasoning = if gives_back { self.reasoning } else { ReasoningBack::Nothing };
+        Self { output_cap, stream_usage, reasoning, ..self }
+    }
 
     /// Those of a provider: a row by its name, or by its base URL.
     pub fn of(provider: &str) -> Self {

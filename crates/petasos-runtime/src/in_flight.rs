@@ -244,6 +244,7 @@ fn broken_off() -> ReplyEvent {
         status: None,
         message: "the reply has no end".into(),
         retry_after: None,
+        remedy: None,
         usage: None,
         micro_usd: None,
     })
@@ -259,6 +260,7 @@ fn panicked(work: &Work) -> Input {
                 status: None,
                 message: "the program met a fault of its own while it read the reply".into(),
                 retry_after: None,
+                remedy: None,
                 usage: None,
                 micro_usd: None,
             },

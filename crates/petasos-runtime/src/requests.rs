@@ -7,6 +7,7 @@ use bytes::Bytes;
 use petasos_core::budget::Worst;
 use petasos_core::entry::{Body as EntryBody, Entry, Head};
 use petasos_core::id::{Digest, Seq};
+use petasos_core::learnt::Learnt;
 use petasos_core::request::{Break, Draft, Measured, Tail, Target};
 use petasos_core::session::Session;
 use petasos_providers::{Body, Encoder, Provider};
@@ -39,6 +40,7 @@ const MARGIN: u64 = 15;
 struct Writing {
     target: Target,
     head: Seq,
+    learnt: Learnt,
     pushed: Vec<Seq>,
     encoder: Box<dyn Encoder>,
 }
@@ -79,6 +81,8 @@ impl Requests {
     pub(crate) fn measure(&mut self, session: &Session, draft: &Draft) -> Measured {
         let has_token_limit = session.turn().is_some_and(|turn| turn.told().limits.tokens.is_some());
         let max_output = self.sizes.max_output.or(has_token_limit.then_some(USUAL_OUTPUT));
+        // A smaller cap that the server told counts; where none was sent it had none to complain of.
+        let max_output = smaller(max_output, draft.learnt.max_output);
         let tail = Tail { max_output };
         let body = match self.write(session, draft, tail) {
             Ok(body) => body,
@@ -111,6 +115,7 @@ impl Requests {
         let goes_on = |writing: &Writing| {
             writing.target == draft.target
                 && writing.head == draft.head
+                && writing.learnt == draft.learnt
                 && writing.pushed.len() <= items.len()
                 && writing.pushed.iter().zip(&items).all(|(pushed, (seq, _))| pushed == seq)
         };
@@ -128,8 +133,10 @@ impl Requests {
     }
 
     fn begin(&self, draft: &Draft, head: &Head) -> Result<Writing, String> {
-        let encoder = self.providers.serving(&draft.target)?.encoder(&draft.target, head);
-        Ok(Writing { target: draft.target.clone(), head: draft.head, pushed: Vec::new(), encoder })
+        let Draft { target, learnt, .. } = draft;
+        let encoder = self.providers.serving(target)?.encoder(target, head, learnt);
+        let (target, learnt) = (target.clone(), learnt.clone());
+        Ok(Writing { target, head: draft.head, learnt, pushed: Vec::new(), encoder })
     }
 
     fn measured(&mut self, draft: &Draft, tail: Tail, body: &Body) -> Measured {
@@ -141,11 +148,11 @@ impl Requests {
         let is_rewritten = is_written && !is_longer && draft.breaks.is_empty();
         let new = body.parts.get(known..).unwrap_or_default().to_vec();
         self.drafted.clone_from(if is_written { &body.parts } else { &self.parts });
-        let output = self.sizes.max_output.unwrap_or(USUAL_OUTPUT);
+        let output = tail.max_output.unwrap_or(USUAL_OUTPUT);
         let input = body.tokens.saturating_add(body.tokens.saturating_mul(MARGIN).div_ceil(100));
         Measured {
             tokens: body.tokens,
-            window: self.sizes.window,
+            window: self.sizes.window.or(draft.learnt.window),
             bytes: body.bytes.len() as u64,
             parts: new,
             prefix: body.prefix,
@@ -156,6 +163,11 @@ impl Requests {
             worst: Worst { purpose: draft.purpose, tokens: input.saturating_add(output), micro_usd: None },
         }
     }
+}
+
+/// The smaller of two bounds, where there are any.
+fn smaller(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    one.into_iter().chain(other).min()
 }
 
 /// The body of a request that cannot be written.

@@ -263,6 +263,7 @@ impl Shell {
             status: None,
             message: why.into(),
             retry_after: None,
+            remedy: None,
             usage: None,
             micro_usd: None,
         };

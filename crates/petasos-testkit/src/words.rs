@@ -91,7 +91,7 @@ pub fn ends(finish: FinishReason) -> ReplyEnd {
 pub fn failure(kind: FailureKind) -> Failure {
     let message = Text::from("no");
     let usage = Some(Usage::default());
-    Failure { kind, status: Some(500), message, retry_after: None, usage, micro_usd: Some(0) }
+    Failure { kind, status: Some(500), message, retry_after: None, remedy: None, usage, micro_usd: Some(0) }
 }
 
 /// What a tool gives back.

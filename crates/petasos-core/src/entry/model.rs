@@ -127,6 +127,8 @@ pub enum Charge {
 pub enum Next {
     /// The same again, not before this time.
     AgainAt(Time),
+    /// The same at once, written as the settings say that the failure taught.
+    Adapt,
     /// The next target of the fallback chain.
     Fallback,
     /// Nothing: the turn ends.

@@ -4,6 +4,7 @@ use crate::approval::{Answer, Prepared};
 use crate::budget::{Limits, Reservation};
 use crate::entry::{CallForm, FinishReason, Head, Opaque, Said, Setting, Timing};
 use crate::id::{CallId, Digest, RequestId, Seq};
+use crate::learnt::Adapt;
 use crate::request::Measured;
 use crate::stop::{FailureKind, Limit};
 use crate::text::Text;
@@ -158,6 +159,15 @@ pub struct ReplyEnd {
     pub model: Option<Text>,
 }
 
+/// What would help against a failure, as the shell read it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Remedy {
+    /// The same request, written otherwise.
+    Adapt(Adapt),
+    /// Another target: this one is known to be out of order for a while.
+    NextTarget,
+}
+
 /// The end of a request without a reply.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Failure {
@@ -169,6 +179,8 @@ pub struct Failure {
     pub message: Text,
     /// How long the provider asks to wait.
     pub retry_after: Option<Span>,
+    /// What would help.
+    pub remedy: Option<Remedy>,
     /// Tokens, if anybody said; a request that was turned away used none.
     pub usage: Option<Usage>,
     /// Cost in millionths of a dollar, if the price is known.

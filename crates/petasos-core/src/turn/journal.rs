@@ -3,8 +3,9 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use crate::entry::{Body, Cause, Entry, Keep, When};
-use crate::id::Seq;
+use crate::entry::{Body, Cause, Entry, Keep, Setting, SettingSource, When};
+use crate::id::{RequestId, Seq};
+use crate::learnt::{Learnt, Parameter};
 use crate::request::{Break, Target};
 use crate::time::Time;
 use crate::transcript::ClosedStep;
@@ -38,10 +39,21 @@ pub(crate) struct View {
     pub(crate) head: Option<Seq>,
     /// What was said for the next step and waits.
     pub(crate) steers: BTreeSet<Seq>,
-    /// Head and target of the last request.
-    pub(crate) last_request: Option<(Seq, Target)>,
+    /// The last request.
+    pub(crate) last_request: Option<LastRequest>,
+    /// What was learnt of each target that was asked.
+    learnt: Vec<(Target, Learnt)>,
     /// Whether the leaf moved since.
     pub(crate) leaf_moved: bool,
+}
+
+/// What the next request is compared with.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct LastRequest {
+    id: RequestId,
+    head: Seq,
+    target: Target,
+    learnt: Learnt,
 }
 
 impl View {
@@ -64,10 +76,13 @@ impl View {
             }
             Body::Request(request) => {
                 self.steers.retain(|steer| *steer > request.upto);
-                self.last_request = Some((request.head, request.target.clone()));
+                let (target, learnt) = (request.target.clone(), self.learnt(&request.target));
+                let id = RequestId(entry.seq);
+                self.last_request = Some(LastRequest { id, head: request.head, target, learnt });
                 self.leaf_moved = false;
             }
             Body::Leaf(_) => self.leaf_moved = true,
+            Body::Setting(setting) => self.learn(setting),
             Body::SessionStart(_)
             | Body::Open(_)
             | Body::LimitAdded(_)
@@ -79,7 +94,6 @@ impl View {
             | Body::Decision(_)
             | Body::ToolStart(_)
             | Body::ToolResult(_)
-            | Body::Setting(_)
             | Body::TurnEnd(_)
             | Body::Unknown(_) => {}
         }
@@ -87,15 +101,40 @@ impl View {
 
     /// The breaks that a request to `target` with `head` must name (I8).
     pub(crate) fn breaks(&self, head: Seq, target: &Target) -> Vec<Break> {
-        let Some((last_head, last_target)) = &self.last_request else { return Vec::new() };
+        let Some(last) = &self.last_request else { return Vec::new() };
+        let sends_reasoning = |learnt: &Learnt| learnt.sends(Parameter::ReasoningBack);
+        let is_same = *target == last.target;
+        let drops_reasoning =
+            is_same && sends_reasoning(&last.learnt) && !sends_reasoning(&self.learnt(target));
         [
-            (head != *last_head, Break::Head),
-            (target != last_target, Break::Target),
+            (head != last.head, Break::Head),
+            (!is_same, Break::Target),
             (self.leaf_moved, Break::Leaf),
+            (drops_reasoning, Break::Reasoning),
         ]
         .into_iter()
         .filter_map(|(is_broken, name)| is_broken.then_some(name))
         .collect()
+    }
+}
+
+impl View {
+    /// What was learnt of a target.
+    pub(crate) fn learnt(&self, target: &Target) -> Learnt {
+        let known = self.learnt.iter().find(|(known, _)| known == target);
+        known.map(|(_, learnt)| learnt.clone()).unwrap_or_default()
+    }
+
+    /// A setting tells its request; if the line of that is damaged nobody knows whom it is about.
+    fn learn(&mut self, setting: &Setting) {
+        let SettingSource::Learnt { request } = setting.by else { return };
+        let Some(last) = self.last_request.as_ref().filter(|last| last.id == request) else { return };
+        let mut learnt = self.learnt(&last.target);
+        learnt.take_in(setting);
+        match self.learnt.iter_mut().find(|(known, _)| *known == last.target) {
+            Some((_, known)) => *known = learnt,
+            None => self.learnt.push((last.target.clone(), learnt)),
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use crate::turn::charge::{charge, used};
 use crate::turn::end::end;
 use crate::turn::pen::Pen;
 use crate::turn::reply::{Grown, PartialReply};
-use crate::turn::{Delta, Effect, Failure, Flow, Passing, Phase, ReplyEnd, retry};
+use crate::turn::{Delta, Effect, Failure, Flow, OpenRequest, Passing, Phase, Remedy, ReplyEnd, retry};
 use crate::usage::Usage;
 
 /// Has the next request built and measured; the head first, if there is none.
@@ -38,6 +38,7 @@ pub(crate) fn measure(pen: &mut Pen<'_>, purpose: Purpose) -> Phase {
         head,
         upto: pen.journal.last_seq(),
         params: Params { tool_choice },
+        learnt: pen.journal.view.learnt(told.target()),
         breaks: pen.journal.view.breaks(head, told.target()),
     };
     pen.ask(Effect::Measure(draft.clone()));
@@ -178,7 +179,8 @@ pub(crate) fn reply_ended(
 fn unreadable(message: &str) -> Failure {
     let message = Text::from(message);
     let kind = FailureKind::BadStream;
-    Failure { kind, status: None, message, retry_after: None, usage: None, micro_usd: None }
+    let usage = None;
+    Failure { kind, status: None, message, retry_after: None, remedy: None, usage, micro_usd: None }
 }
 
 /// Writes a reply and settles what was held for it.
@@ -211,7 +213,13 @@ pub(crate) fn failed(
     let (Some(open), true) = (pen.told.step.request.clone(), is_about(pen, named)?) else {
         return Ok(Flow::Stale);
     };
+    let is_helped = learn(pen, &open, failure.remedy);
     let next = match open.purpose {
+        Purpose::Step | Purpose::Plan | Purpose::Verify | Purpose::Summary | Purpose::Closing
+            if is_helped && pen.told.may_adapt() =>
+        {
+            Next::Adapt
+        }
         // One closing call, whatever comes of it.
         Purpose::Closing => Next::GiveUp,
         Purpose::Step | Purpose::Plan | Purpose::Verify | Purpose::Summary => {
@@ -225,9 +233,22 @@ pub(crate) fn failed(
     match next {
         Next::AgainAt(at) => pen.ask(Effect::Tell(Passing::Retrying { kind: failure.kind, at })),
         Next::Fallback => pen.ask(Effect::Tell(Passing::FellBack { kind: failure.kind })),
-        Next::GiveUp => {}
+        // It is made again at once.
+        Next::Adapt | Next::GiveUp => {}
     }
     Ok(Flow::Next)
+}
+
+/// Keeps what a failure taught of the target, if it is news. True if the same request may do better now.
+///
+/// It stands before the end of the request: who is killed between the two asks again, and knows it.
+fn learn(pen: &mut Pen<'_>, open: &OpenRequest, remedy: Option<Remedy>) -> bool {
+    let Some(Remedy::Adapt(adapt)) = remedy else { return false };
+    let is_news = pen.journal.view.learnt(&open.target).is_changed_by(adapt);
+    if is_news {
+        pen.write(adapt.setting(open.id));
+    }
+    is_news && adapt.is_a_way_out()
 }
 
 /// Writes the end of the open request and settles what was held for it.

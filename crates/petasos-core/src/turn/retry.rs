@@ -3,7 +3,7 @@
 use crate::entry::Next;
 use crate::stop::FailureKind;
 use crate::time::{Permille, Span, Time};
-use crate::turn::Failure;
+use crate::turn::{Failure, Remedy};
 
 /// Tries of one target for one request (P04).
 pub const TRIES: u32 = 3;
@@ -13,6 +13,32 @@ const FIRST_WAIT: Span = Span::seconds(1);
 const LONGEST_WAIT: Span = Span::seconds(60);
 /// The longest wait that a provider may ask for; who asks for more gives up his turn to the fallback.
 const LONGEST_ASKED: Span = Span::seconds(600);
+
+/// How often one target is asked again with the request written otherwise. Enough for all that one server may
+/// refuse at a time, and an end for one that refuses whatever it gets.
+pub const ADAPTATIONS: u32 = 4;
+/// The longest wait that is worth while where another target is left.
+const LONGEST_BEFORE_FALLBACK: Span = Span::seconds(30);
+
+/// What the present target was asked in vain for the request at hand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Tries {
+    /// Failures.
+    pub(crate) failures: u32,
+    /// Failures after which the request was written otherwise.
+    pub(crate) adaptations: u32,
+}
+
+impl Tries {
+    /// One more, and what follows it.
+    pub(crate) fn failed(&mut self, next: Next) {
+        match next {
+            Next::Adapt => self.adaptations += 1,
+            Next::AgainAt(_) | Next::GiveUp => self.failures += 1,
+            Next::Fallback => *self = Self::default(),
+        }
+    }
+}
 
 /// What stands before the failure.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +54,10 @@ pub(crate) struct Standing {
 pub(crate) fn after(failure: &Failure, standing: Standing, now: Time, jitter: Permille) -> Next {
     let may_try_again = failure.kind.is_passing() && standing.failures + 1 < TRIES;
     let asked = failure.retry_after.unwrap_or_default();
-    if may_try_again && asked <= LONGEST_ASKED {
+    let has_fallback = standing.fallbacks > 0;
+    let longest = if has_fallback { LONGEST_BEFORE_FALLBACK } else { LONGEST_ASKED };
+    let is_over = has_fallback && failure.remedy == Some(Remedy::NextTarget);
+    if may_try_again && asked <= longest && !is_over {
         let doubled = Span(FIRST_WAIT.0 << standing.failures.min(10)).min(LONGEST_WAIT);
         return Next::AgainAt(now.after(jitter.stretch(doubled).max(asked)));
     }
@@ -47,7 +76,7 @@ pub(crate) fn after(failure: &Failure, standing: Standing, now: Time, jitter: Pe
         | FailureKind::Overflow
         | FailureKind::BadStream
         | FailureKind::Other => {
-            if standing.fallbacks > 0 {
+            if has_fallback {
                 Next::Fallback
             } else {
                 Next::GiveUp

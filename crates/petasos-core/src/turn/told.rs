@@ -23,11 +23,12 @@ use crate::tool::Fact;
 use crate::transcript::ClosedStep;
 use crate::turn::Mode;
 use crate::turn::charge::steps_of;
-use crate::turn::retry::Standing;
+use crate::turn::retry::{ADAPTATIONS, Standing, Tries};
 use crate::turn::step::{
     Asked, OpenCall, OpenReply, OpenRequest, OpenStep, has_text, is_cut_short, made_calls,
 };
 use crate::turn::tally::Tally;
+use crate::turn::work::is_work;
 use crate::usage::{Account, Usage};
 
 /// Continuations in a row of a reply that was cut at its length (L11).
@@ -54,7 +55,7 @@ pub struct Told {
     run: (Time, Span),
     /// The process of that run ended: what is written until the next is nobody's work.
     is_left: bool,
-    failures: u32,
+    tries: Tries,
     nudges: u32,
     continuations: u32,
     closing: Option<Closing>,
@@ -115,7 +116,7 @@ impl Told {
             account: Account::default(),
             run: (at, Span(0)),
             is_left: false,
-            failures: 0,
+            tries: Tries::default(),
             nudges: 0,
             continuations: 0,
             closing: None,
@@ -234,7 +235,12 @@ impl Told {
     /// Failures of that target for the request at hand, and targets left after it.
     pub(crate) fn standing(&self) -> Standing {
         let fallbacks = self.fallback.len().saturating_sub(self.fallen);
-        Standing { failures: self.failures, fallbacks }
+        Standing { failures: self.tries.failures, fallbacks }
+    }
+
+    /// True if the request at hand may be written otherwise once more.
+    pub(crate) fn may_adapt(&self) -> bool {
+        self.tries.adaptations < ADAPTATIONS
     }
 
     /// The limit whose closing call is due, under way or done.
@@ -276,7 +282,7 @@ impl Told {
             self.primary = start.target.clone();
             self.fallback = start.fallback.as_slice().into();
             self.fallen = 0;
-            self.failures = 0;
+            self.tries = Tries::default();
         }
     }
 
@@ -335,16 +341,15 @@ impl Told {
         let Some(request) = self.step.request.take_if(|open| open.id == end.request) else { return };
         self.charge(&end.usage, end.micro_usd);
         let RequestOutcome::Failed { kind, .. } = end.outcome else { return };
-        if request.purpose == Purpose::Closing {
+        self.tries.failed(end.next);
+        if let Some(closing) = self.closing.as_mut().filter(|_| request.purpose == Purpose::Closing) {
+            closing.tried = end.next != Next::Adapt;
             return;
         }
-        self.failures += 1;
         match end.next {
+            Next::Adapt => {}
             Next::AgainAt(at) => self.step.retry_at = Some(at),
-            Next::Fallback => {
-                self.fallen += 1;
-                self.failures = 0;
-            }
+            Next::Fallback => self.fallen += 1,
             Next::GiveUp => self.stop = Some(StopReason::ModelFailed(kind)),
         }
     }
@@ -353,7 +358,7 @@ impl Told {
         let (purpose, target) = self.answered(reply.request);
         self.charge(&reply.usage, reply.micro_usd);
         self.account.steps += steps_of(purpose);
-        self.failures = 0;
+        self.tries = Tries::default();
         self.step.tried = None;
         let (has_calls, cut) = (made_calls(reply).next().is_some(), is_cut_short(&reply.finish));
         if has_calls || has_text(reply) {
@@ -435,7 +440,7 @@ impl Told {
         self.stop = None;
         // Who goes on after one of these means to try again from the start.
         if matches!(reason, StopReason::ModelFailed(_)) {
-            self.failures = 0;
+            self.tries = Tries::default();
             self.fallen = 0;
             self.nudges = 0;
         }
@@ -459,33 +464,6 @@ impl Told {
         if let Some(open) = self.step.call_mut(call) {
             change(open);
         }
-    }
-}
-
-/// True for entries that a turn writes while it works: they tell how long it did.
-fn is_work(body: &Body) -> bool {
-    match body {
-        // Lost requests are written by the run after.
-        Body::RequestEnd(end) => end.outcome != RequestOutcome::Lost,
-        Body::Note(_)
-        | Body::Request(_)
-        | Body::Partial(_)
-        | Body::Reply(_)
-        | Body::Call(_)
-        | Body::Decision(_)
-        | Body::ToolStart(_)
-        | Body::ToolResult(_)
-        | Body::Head(_) => true,
-        // These come from a person as often as from a turn at work, or tell the time themselves.
-        Body::LimitAdded(_)
-        | Body::TurnEnd(_)
-        | Body::TurnStart(_)
-        | Body::SessionStart(_)
-        | Body::Open(_)
-        | Body::Said(_)
-        | Body::Setting(_)
-        | Body::Leaf(_)
-        | Body::Unknown(_) => false,
     }
 }
 

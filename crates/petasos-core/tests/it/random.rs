@@ -43,6 +43,7 @@ const AT_LEAST: &[(u64, &str)] = &[
     (50, "end Truncated"),
     (100, "grace was over"),
     (50, "granted"),
+    (1_000, "learnt"),
     (1_000, "model cancelled"),
     (500, "note Closing(Money)"),
     (1_000, "note Closing(Steps)"),

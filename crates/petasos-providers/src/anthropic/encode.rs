@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use petasos_core::entry::{Block, Head, ModelCall, Reply, Said};
+use petasos_core::learnt::{Learnt, Parameter};
 use petasos_core::request::{Params, Target, ToolChoice};
 use petasos_core::text::Text;
 use petasos_core::tool::Outcome;
@@ -38,6 +39,7 @@ const NO_ANSWER: &str = "(no answer)";
 #[derive(Clone, Debug)]
 pub(crate) struct MessagesEncoder {
     parts: Parts,
+    learnt: Learnt,
     rules: Rules,
     origin: Text,
     ids: WireIds,
@@ -119,9 +121,10 @@ enum Written {
 impl MessagesEncoder {
     /// An encoder for one session's requests to this target under this head. `head.tools` is an array of
     /// objects with `name`, `description` and `parameters`; anything else counts as no tools.
-    pub(crate) fn new(target: &Target, head: &Head, rules: Rules) -> Self {
+    pub(crate) fn new(target: &Target, head: &Head, learnt: &Learnt, rules: Rules) -> Self {
         let mut encoder = Self {
             parts: Parts::default(),
+            learnt: learnt.clone(),
             rules,
             origin: origin(target),
             ids: WireIds::new(Quirks::of(&target.provider).ids, rules),
@@ -269,6 +272,7 @@ impl MessagesEncoder {
             Block::Text(_) => texts.next().map(|text| Written::Other(text_block(&text))),
             // What can be read is a copy of what its block says.
             Block::Reasoning(_) => None,
+            Block::Opaque(_) if !self.learnt.sends(Parameter::ReasoningBack) => None,
             Block::Opaque(opaque) => {
                 own_block(opaque, &self.origin, rules).map(|raw| Written::Thinking(raw.into_owned()))
             }
@@ -343,11 +347,13 @@ impl Encoder for MessagesEncoder {
         end.push_str(&format!(",\"max_tokens\":{}", tail.max_output.unwrap_or(MAX_OUTPUT)));
         // Tools that are there for the form alone may not be called.
         let is_forbidden = called.is_some() || params.tool_choice == ToolChoice::Forbidden;
+        let is_forbidden = is_forbidden && self.learnt.sends(Parameter::ToolChoice);
         let has_tools = called.is_some() || self.head == HeadHas::Tools;
         if is_forbidden && (has_tools || !self.rules.hold(Rule::ToolChoiceNeedsTools)) {
             end.push_str(",\"tool_choice\":{\"type\":\"none\"}");
         }
-        if self.thinking.is_off() && self.rules.hold(Rule::NoThinkingAmongForeignCalls) {
+        let may_forbid = self.learnt.sends(Parameter::Thinking);
+        if may_forbid && self.thinking.is_off() && self.rules.hold(Rule::NoThinkingAmongForeignCalls) {
             end.push_str(",\"thinking\":{\"type\":\"disabled\"}");
         }
         end.push('}');

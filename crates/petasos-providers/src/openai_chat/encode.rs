@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use petasos_core::entry::{Block, Head, Opaque, Reply};
+use petasos_core::learnt::{Learnt, Parameter};
 use petasos_core::request::{Params, Target, ToolChoice};
 use petasos_core::text::Text;
 use petasos_core::transcript::{ClosedStep, Item};
@@ -27,6 +28,7 @@ pub struct ChatEncoder {
     quirks: Quirks,
     rules: Rules,
     origin: Text,
+    learnt: Learnt,
     has_tools: bool,
     /// What stands at the end of the messages.
     last: Last,
@@ -100,11 +102,12 @@ struct Called<'a> {
 impl ChatEncoder {
     /// An encoder for one session's requests to this target under this head. `head.tools` is an array of
     /// objects with `name`, `description` and `parameters`; anything else counts as no tools.
-    pub(crate) fn new(target: &Target, head: &Head, rules: Rules) -> Self {
-        let quirks = Quirks::of(&target.provider);
+    pub(crate) fn new(target: &Target, head: &Head, learnt: &Learnt, rules: Rules) -> Self {
+        let quirks = Quirks::of(&target.provider).adapted(learnt);
         let mut encoder = Self {
             parts: Parts::default(),
             quirks,
+            learnt: learnt.clone(),
             rules,
             origin: origin(target),
             has_tools: false,
@@ -264,10 +267,11 @@ impl Encoder for ChatEncoder {
         end.push(']');
         // Without tools the key itself is refused.
         let may_choose = self.has_tools || !self.rules.hold(Rule::ToolChoiceNeedsTools);
+        let may_choose = may_choose && self.learnt.sends(Parameter::ToolChoice);
         if may_choose && params.tool_choice == ToolChoice::Forbidden {
             end.push_str(",\"tool_choice\":\"none\"");
         }
-        if let Some(most) = tail.max_output {
+        if let Some(most) = tail.max_output.filter(|_| self.learnt.sends(Parameter::MaxOutput)) {
             let name = match self.quirks.output_cap {
                 OutputCap::MaxTokens => "max_tokens",
                 OutputCap::MaxCompletionTokens => "max_completion_tokens",

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use petasos_core::entry::{Block, Head, Opaque, Reply};
+use petasos_core::learnt::{Learnt, Parameter};
 use petasos_core::request::{Params, Target, ToolChoice};
 use petasos_core::text::Text;
 use petasos_core::transcript::{ClosedStep, Item};
@@ -31,6 +32,7 @@ const REASONING: &[&str] = &["type", "id", "summary", "content", "encrypted_cont
 #[derive(Clone, Debug)]
 pub(crate) struct ResponsesEncoder {
     parts: Parts,
+    learnt: Learnt,
     rules: Rules,
     origin: Text,
     has_tools: bool,
@@ -55,7 +57,8 @@ enum Last {
 struct ParamsPart<'a> {
     model: &'a str,
     stream: bool,
-    store: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    store: Option<bool>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     include: Vec<&'static str>,
 }
@@ -128,10 +131,11 @@ enum Sent<'a> {
 
 impl ResponsesEncoder {
     /// An encoder for one session's requests to this target under this head.
-    pub(crate) fn new(target: &Target, head: &Head, rules: Rules) -> Self {
+    pub(crate) fn new(target: &Target, head: &Head, learnt: &Learnt, rules: Rules) -> Self {
         let quirks = Quirks::of(&target.provider);
         let mut encoder = Self {
             parts: Parts::default(),
+            learnt: learnt.clone(),
             rules,
             origin: origin(target),
             has_tools: false,
@@ -141,9 +145,12 @@ impl ResponsesEncoder {
             reasoning: BTreeSet::new(),
         };
         let is_one_of = |names: &[&str]| names.iter().any(|name| target.model.starts_with(name));
-        let seals = is_one_of(quirks.sealed_reasoning) && !is_one_of(quirks.unsealed);
+        let seals = is_one_of(quirks.sealed_reasoning)
+            && !is_one_of(quirks.unsealed)
+            && learnt.sends(Parameter::SealedReasoning);
+        let store = learnt.sends(Parameter::Store).then_some(false);
         let include = if seals { vec!["reasoning.encrypted_content"] } else { Vec::new() };
-        let mut params = json(&ParamsPart { model: &target.model, stream: true, store: false, include });
+        let mut params = json(&ParamsPart { model: &target.model, stream: true, store, include });
         params.pop();
         encoder.parts.add(&params);
         let tools = encoder.tools(head);
@@ -268,6 +275,9 @@ impl ResponsesEncoder {
 
     /// True for reasoning that its origin can open and whoever else cannot.
     fn goes_back(&self, opaque: &Opaque) -> bool {
+        if !self.learnt.sends(Parameter::ReasoningBack) {
+            return false;
+        }
         let is_own = opaque.origin == self.origin || !self.rules.hold(Rule::OpaqueGoesHome);
         is_own && (is_sealed_reasoning(opaque.raw.as_str()) || !self.rules.hold(Rule::ReasoningIsSealed))
     }
@@ -300,10 +310,11 @@ impl Encoder for ResponsesEncoder {
         };
         end.push(']');
         let may_choose = self.has_tools || !self.rules.hold(Rule::ToolChoiceNeedsTools);
+        let may_choose = may_choose && self.learnt.sends(Parameter::ToolChoice);
         if may_choose && params.tool_choice == ToolChoice::Forbidden {
             end.push_str(",\"tool_choice\":\"none\"");
         }
-        if let Some(most) = tail.max_output {
+        if let Some(most) = tail.max_output.filter(|_| self.learnt.sends(Parameter::MaxOutput)) {
             let least = if self.rules.hold(Rule::OutputCapIsTaken) { LEAST_OUTPUT } else { 0 };
             end.push_str(&format!(",\"max_output_tokens\":{}", most.max(least)));
         }

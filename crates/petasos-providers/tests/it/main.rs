@@ -23,6 +23,7 @@ mod histories;
 mod messages_replies;
 mod messages_requests;
 mod quirks;
+mod remedies;
 mod responses_replies;
 mod responses_requests;
 mod say;

@@ -3,10 +3,11 @@
 use bytes::Bytes;
 use petasos_core::entry::{Body, Entry, Request};
 use petasos_core::id::Seq;
+use petasos_core::learnt::Learnt;
 use petasos_core::request::{Draft, Purpose, Target, Wire};
 use petasos_core::session::{Session, Terms};
 use petasos_core::turn::{Mode, OnAsk};
-use petasos_providers::encoder;
+use petasos_providers::encoder_knowing;
 
 /// A request of a log, written again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,8 +63,9 @@ pub(crate) fn written(
     let mode = Mode { serial: false, on_ask: OnAsk::Refuse };
     let terms = Terms { limits: Default::default(), mode, target: target.clone(), fallback: Vec::new() };
     let session = Session::fold(entries.iter().filter(|entry| entry.seq < seq), terms);
-    let draft = draft(request);
-    let mut encoder = encoder(&target, head);
+    let learnt = session.learnt(&target);
+    let draft = draft(request, learnt.clone());
+    let mut encoder = encoder_knowing(&target, head, &learnt);
     for (_, item) in session.placed_messages_for(&draft) {
         encoder.push(&item);
     }
@@ -104,7 +106,7 @@ fn find(entries: &[Entry], step: Option<u64>) -> Result<(Seq, &Request), WriteEr
     }
 }
 
-fn draft(request: &Request) -> Draft {
+fn draft(request: &Request, learnt: Learnt) -> Draft {
     Draft {
         turn: request.turn,
         step: request.step,
@@ -114,6 +116,7 @@ fn draft(request: &Request) -> Draft {
         head: request.head,
         upto: request.upto,
         params: request.params,
+        learnt,
         breaks: request.breaks.clone(),
     }
 }

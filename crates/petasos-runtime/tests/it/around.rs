@@ -16,6 +16,7 @@ use petasos_core::bounded::{Bounded, Cap};
 use petasos_core::claims::{Claims, Rerun};
 use petasos_core::entry::Head;
 use petasos_core::id::Digest;
+use petasos_core::learnt::Learnt;
 use petasos_core::request::Target;
 use petasos_core::text::{Json, Text};
 use petasos_core::time::{Permille, Span};
@@ -77,12 +78,12 @@ impl Scripted {
 }
 
 impl Provider for Scripted {
-    fn encoder(&self, target: &Target, head: &Head) -> Box<dyn Encoder> {
+    fn encoder(&self, target: &Target, head: &Head, learnt: &Learnt) -> Box<dyn Encoder> {
         let mut head = head.clone();
         if self.writes_differently.load(Ordering::Relaxed) {
             head.system = format!("{} ", head.system).into();
         }
-        petasos_providers::encoder(target, &head)
+        petasos_providers::encoder_knowing(target, &head, learnt)
     }
 
     fn call(&self, _target: &Target, body: Bytes) -> ReplyStream {

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use petasos_core::entry::{Body, Cause, Entry, Request, When};
-use petasos_core::id::Seq;
+use petasos_core::entry::{Body, Cause, Entry, Request, SettingSource, When};
+use petasos_core::id::{RequestId, Seq};
 use petasos_core::request::Break;
 use petasos_core::turn::made_calls;
 
@@ -22,6 +22,9 @@ struct Reader<'a> {
     head: Option<Seq>,
     last: Option<(&'a Request, Vec<Seq>)>,
     leaf_moved: bool,
+    /// The last request's reasoning was not taken, for the first time.
+    drops_reasoning: bool,
+    last_seq: Option<Seq>,
     /// The last entry that is a part of some message.
     content: Option<Seq>,
 }
@@ -102,7 +105,14 @@ impl<'a> Reader<'a> {
                     }
                 };
             }
-            Body::Request(request) => self.request(seq, request, findings),
+            Body::Request(request) => {
+                self.request(seq, request, findings);
+                self.last_seq = Some(seq);
+            }
+            Body::Setting(setting) if &*setting.key == "send.reasoning_back" => {
+                let learnt = self.last_seq.map(|seq| SettingSource::Learnt { request: RequestId(seq) });
+                self.drops_reasoning |= learnt == Some(setting.by);
+            }
             _ => {}
         }
     }
@@ -136,6 +146,8 @@ impl<'a> Reader<'a> {
             }
             if before.target != request.target {
                 breaks.insert(Break::Target);
+            } else if self.drops_reasoning {
+                breaks.insert(Break::Reasoning);
             }
             if self.leaf_moved {
                 breaks.insert(Break::Leaf);
@@ -154,5 +166,6 @@ impl<'a> Reader<'a> {
         }
         self.last = Some((request, self.path.clone()));
         self.leaf_moved = false;
+        self.drops_reasoning = false;
     }
 }

@@ -11,7 +11,7 @@ use petasos_core::request::{Purpose, Target};
 use petasos_core::stop::{FailureKind, Limit, StopReason};
 use petasos_core::time::Time;
 use petasos_core::tool::Outcome;
-use petasos_core::turn::{CONTINUATIONS, NUDGES, TRIES, made_calls};
+use petasos_core::turn::{ADAPTATIONS, CONTINUATIONS, NUDGES, TRIES, made_calls};
 use petasos_core::usage::Usage;
 
 use crate::findings::{Findings, Invariant};
@@ -47,6 +47,9 @@ struct Turn {
     /// Limits were raised after that.
     is_raised: bool,
     failures: u32,
+    /// Requests written otherwise after a failure, in a row at one target; and closing calls among them in all.
+    adaptations: u32,
+    closings_adapted: u32,
     nudges: u32,
     continuations: u32,
     last: Last,
@@ -155,6 +158,8 @@ impl Reader {
                 closing: None,
                 is_raised: false,
                 failures: 0,
+                adaptations: 0,
+                closings_adapted: 0,
                 nudges: 0,
                 continuations: 0,
                 last: Last::Nothing,
@@ -172,7 +177,7 @@ impl Reader {
         (turn.run, turn.worked) = (at, turn.last_work);
         turn.limits = start.limits.clone();
         if turn.targets != targets {
-            turn.failures = 0;
+            (turn.failures, turn.adaptations) = (0, 0);
             turn.targets = targets;
         }
     }
@@ -194,7 +199,7 @@ impl Reader {
         findings.check(is_so, Invariant::I4, || format!("{seq}: {:?} after {:?}", end.reason, turn.last));
         turn.ended = Some(end.reason);
         match end.reason {
-            StopReason::ModelFailed(_) => (turn.failures, turn.nudges) = (0, 0),
+            StopReason::ModelFailed(_) => (turn.failures, turn.adaptations, turn.nudges) = (0, 0, 0),
             StopReason::Truncated => turn.continuations = 0,
             _ => {}
         }
@@ -259,7 +264,8 @@ impl Turn {
         check(pays, Invariant::I5, "no money left");
         check(request.reserved.purpose == request.purpose, Invariant::I5, "reserved for something else");
         self.closings += u32::from(request.purpose == Purpose::Closing);
-        check(self.closings <= 1 + self.raises, Invariant::I12, "closes twice");
+        check(self.closings <= 1 + self.raises + self.closings_adapted, Invariant::I12, "closes twice");
+        check(self.adaptations <= ADAPTATIONS, Invariant::I12, "adapts without end");
         check(self.failures < TRIES, Invariant::I12, "one try too many");
         check(self.nudges <= NUDGES, Invariant::I12, "one nudge too many");
         check(self.continuations <= CONTINUATIONS, Invariant::I12, "one continuation too many");
@@ -287,10 +293,19 @@ impl Turn {
         self.last = Last::Other;
         let RequestOutcome::Failed { kind, .. } = end.outcome else { return };
         self.last = Last::Failed(kind, end.next);
+        self.adaptations += u32::from(end.next == Next::Adapt);
+        if purpose == Some(Purpose::Closing) {
+            self.closings_adapted += u32::from(end.next == Next::Adapt);
+        }
         if purpose == Some(Purpose::Closing) {
             return;
         }
-        self.failures = if end.next == Next::Fallback { 0 } else { self.failures + 1 };
+        match end.next {
+            Next::Fallback => (self.failures, self.adaptations) = (0, 0),
+            // No try of the same request.
+            Next::Adapt => {}
+            Next::AgainAt(_) | Next::GiveUp => self.failures += 1,
+        }
     }
 
     fn answers(&mut self, reply: &Reply) {
@@ -298,6 +313,7 @@ impl Turn {
         let purpose = self.open.take().map_or(Purpose::Step, |request| request.purpose);
         self.steps += u32::from(purpose == Purpose::Step);
         self.failures = 0;
+        self.adaptations = 0;
         self.attempt = None;
         let text = reply.blocks.iter().any(|block| matches!(block, Block::Text(text) if !text.is_blank()));
         let calls = made_calls(reply).next().is_some();

@@ -3,7 +3,7 @@
 use petasos_core::approval::{Answer, Proposal, Verdict};
 use petasos_core::budget::Ledger;
 use petasos_core::claims::Rerun;
-use petasos_core::entry::{Body, Cause, Entry, Keep, TurnEnd, VerdictKind};
+use petasos_core::entry::{Body, Cause, Entry, Keep, SettingSource, TurnEnd, VerdictKind};
 use petasos_core::id::{CallId, RequestId};
 use petasos_core::request::Purpose;
 use petasos_core::stop::StopReason;
@@ -113,6 +113,9 @@ impl World {
                     self.count(&source);
                 }
                 Body::Request(request) if request.attempt > 1 => self.count("another attempt"),
+                Body::Setting(setting) if matches!(setting.by, SettingSource::Learnt { .. }) => {
+                    self.count("learnt");
+                }
                 _ => {}
             }
             self.log.push(entry);

@@ -10,13 +10,14 @@ use petasos_core::budget::Limits;
 use petasos_core::claims::Rerun;
 use petasos_core::entry::{CallForm, Content, FinishReason, Opaque, Said, Speaker, When};
 use petasos_core::id::{CallId, RequestId};
+use petasos_core::learnt::{Adapt, Parameter};
 use petasos_core::request::{Draft, Measured, Purpose};
 use petasos_core::session::{Session, Terms};
 use petasos_core::stop::FailureKind;
 use petasos_core::text::{Json, Text};
 use petasos_core::time::{Permille, Span};
 use petasos_core::tool::{Fact, Outcome, ToolOutput};
-use petasos_core::turn::{Delta, Failure, Input, Mode, OnAsk, ReplyEnd};
+use petasos_core::turn::{Delta, Failure, Input, Mode, OnAsk, Remedy, ReplyEnd};
 use petasos_core::usage::Usage;
 
 use crate::random::{Dice, Talk, Temper, is_closing};
@@ -268,6 +269,16 @@ fn ending(dice: &mut Dice, finish: FinishReason) -> ReplyEnd {
     ReplyEnd { finish, usage, micro_usd, timing: Default::default(), model: None }
 }
 
+const REMEDIES: &[Remedy] = &[
+    Remedy::NextTarget,
+    Remedy::Adapt(Adapt::MaxOutput(4096)),
+    Remedy::Adapt(Adapt::MaxOutput(512)),
+    Remedy::Adapt(Adapt::Window(8192)),
+    Remedy::Adapt(Adapt::OtherCapName),
+    Remedy::Adapt(Adapt::Without(Parameter::Temperature)),
+    Remedy::Adapt(Adapt::Without(Parameter::ReasoningBack)),
+];
+
 fn fails(dice: &mut Dice) -> Failure {
     let mut failed = failure(*dice.pick(FAILURES));
     if dice.permille(100) {
@@ -278,6 +289,9 @@ fn fails(dice: &mut Dice) -> Failure {
     }
     if dice.permille(300) {
         (failed.usage, failed.micro_usd) = (None, None);
+    }
+    if dice.permille(250) {
+        failed.remedy = Some(*dice.pick(REMEDIES));
     }
     failed
 }

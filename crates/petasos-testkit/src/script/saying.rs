@@ -1,10 +1,11 @@
 //! What a scripted model says to one request.
 
 use petasos_core::entry::{CallForm, FinishReason};
+use petasos_core::learnt::Adapt;
 use petasos_core::stop::FailureKind;
 use petasos_core::text::Text;
 use petasos_core::time::{Permille, Span};
-use petasos_core::turn::{Delta, Failure, ReplyEnd};
+use petasos_core::turn::{Delta, Failure, Remedy, ReplyEnd};
 
 use crate::words::{call, ends, failure};
 
@@ -106,6 +107,22 @@ impl Saying {
     pub fn asking_to_wait(mut self, span: Span) -> Self {
         if let Err((failure, _)) = &mut self.end {
             failure.retry_after = Some(span);
+        }
+        self
+    }
+
+    /// A failure whose provider says what it does not take.
+    pub fn teaching(mut self, adapt: Adapt) -> Self {
+        if let Err((failure, _)) = &mut self.end {
+            failure.remedy = Some(Remedy::Adapt(adapt));
+        }
+        self
+    }
+
+    /// A failure of a target that is known to be out of order for a while.
+    pub fn out_of_order(mut self) -> Self {
+        if let Err((failure, _)) = &mut self.end {
+            failure.remedy = Some(Remedy::NextTarget);
         }
         self
     }

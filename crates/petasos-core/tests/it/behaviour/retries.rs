@@ -1,8 +1,10 @@
 //! Requests that fail: tries, waits, fallbacks (P04 as far as core goes).
 
 use petasos_core::entry::{Body, Next};
+use petasos_core::learnt::{Adapt, Learnt, Parameter};
+use petasos_core::request::Break;
 use petasos_core::session::Terms;
-use petasos_core::stop::{FailureKind, StopReason};
+use petasos_core::stop::{FailureKind, Limit, StopReason};
 use petasos_core::time::{Permille, Span, Time};
 use petasos_core::turn::{Effect, Passing};
 use petasos_testkit::script::{Ran, Saying, Script, calls, fails, text};
@@ -32,7 +34,7 @@ fn waits(ran: &Ran) -> Vec<Span> {
     let wait = |entry: &petasos_core::entry::Entry| match &entry.body {
         Body::RequestEnd(end) => match end.next {
             Next::AgainAt(at) => Some(at.since(entry.at)),
-            Next::Fallback | Next::GiveUp => None,
+            Next::Adapt | Next::Fallback | Next::GiveUp => None,
         },
         _ => None,
     };
@@ -154,4 +156,105 @@ fn tries_are_counted_over_crashes() {
     }
     let ran = script.run();
     assert_eq!((ran.status, ran.requests().len()), (Some(NETWORK), 3));
+}
+
+/// What the log says follows each failure.
+fn nexts(ran: &Ran) -> Vec<Next> {
+    let next = |entry: &petasos_core::entry::Entry| match &entry.body {
+        Body::RequestEnd(end) => Some(end.next),
+        _ => None,
+    };
+    ran.entries.iter().filter_map(next).collect()
+}
+
+fn refuses(adapt: Adapt) -> Saying {
+    fails(FailureKind::BadRequest).teaching(adapt)
+}
+
+fn learnt(script: &Script, model: &str) -> Learnt {
+    script.session().learnt(&target(model))
+}
+
+#[test]
+fn p04_what_a_failure_teaches_is_kept_and_the_request_is_made_again_at_once() {
+    let replies = [refuses(Adapt::MaxOutput(4096)), calls(["read"]), text("done"), text("again")];
+    let ran = Script::new(with_fallback(&["second"])).replies(replies).say("do it").run();
+    check(&ran, StopReason::Completed, &["said: do it", "reply: read=ok", "reply: done"]);
+    assert_eq!(tries(&ran), ["first 1", "first 2", "first 1"]);
+    assert_eq!((nexts(&ran), ran.script.now()), (vec![Next::Adapt], Time(0)));
+    let kept = Learnt { max_output: Some(4096), ..Learnt::default() };
+    assert_eq!(learnt(&ran.script, "first"), kept);
+    assert_eq!(learnt(&ran.script, "second"), Learnt::default(), "of another target nothing is known");
+    // The next turn, and the process after this one, know it too.
+    use petasos_testkit::script::Lost;
+    let script = ran.script.kill(Lost::Nothing);
+    assert_eq!(learnt(&script, "first"), kept);
+    assert_eq!(tries(&script.say("more").run()), ["first 1", "first 2", "first 1", "first 1"]);
+}
+
+#[test]
+fn p04_the_same_lesson_twice_is_a_failure() {
+    let lesson = || refuses(Adapt::Without(Parameter::Temperature));
+    let ran = Script::new(terms(9)).replies([lesson(), lesson()]).say("do it").run();
+    check(&ran, StopReason::ModelFailed(FailureKind::BadRequest), &["said: do it"]);
+    assert_eq!(nexts(&ran), [Next::Adapt, Next::GiveUp]);
+}
+
+#[test]
+fn p04_a_server_that_refuses_whatever_it_gets_comes_to_an_end() {
+    let replies = (1..9).map(|cap| refuses(Adapt::MaxOutput(9000 - cap)));
+    let ran = Script::new(terms(9)).replies(replies).say("do it").run();
+    check(&ran, StopReason::ModelFailed(FailureKind::BadRequest), &["said: do it"]);
+    assert_eq!(nexts(&ran), [[Next::Adapt; 4].as_slice(), &[Next::GiveUp]].concat());
+}
+
+#[test]
+fn p04_numbers_that_were_learnt_only_get_smaller() {
+    let replies = [refuses(Adapt::MaxOutput(512)), refuses(Adapt::MaxOutput(4096))];
+    let ran = Script::new(terms(9)).replies(replies).say("do it").run();
+    assert_eq!(nexts(&ran), [Next::Adapt, Next::GiveUp]);
+    assert_eq!(learnt(&ran.script, "first").max_output, Some(512));
+}
+
+#[test]
+fn p04_a_window_is_learnt_but_a_request_that_does_not_fit_is_not_made_again() {
+    let too_long = fails(FailureKind::Overflow).teaching(Adapt::Window(8192));
+    let ran = Script::new(terms(9)).replies([too_long]).say("do it").run();
+    check(&ran, StopReason::ModelFailed(FailureKind::Overflow), &["said: do it"]);
+    assert_eq!((nexts(&ran), learnt(&ran.script, "first").window), (vec![Next::GiveUp], Some(8192)));
+}
+
+#[test]
+fn p04_a_closing_call_is_made_again_the_way_it_is_taken() {
+    let replies = [calls(["write"]), refuses(Adapt::Without(Parameter::ToolChoice)), text("half of it")];
+    let ran = Script::new(terms(1)).replies(replies).say("do it").run();
+    let told = ["said: do it", "reply: write=ok", "note: Closing(Steps)", "reply: half of it"];
+    check(&ran, StopReason::BudgetExhausted(Limit::Steps), &told);
+}
+
+#[test]
+fn p04_sealed_reasoning_that_is_not_taken_back_is_a_named_break() {
+    let refused = refuses(Adapt::Without(Parameter::ReasoningBack));
+    let ran = Script::new(terms(9)).replies([calls(["read"]), refused, text("done")]).say("do it").run();
+    let breaks: Vec<_> = ran.requests().iter().map(|request| request.breaks.clone()).collect();
+    assert_eq!(breaks, [vec![], vec![], vec![Break::Reasoning]]);
+}
+
+#[test]
+fn p04_who_has_a_fallback_does_not_wait_long() {
+    let asked = |span| fails(FailureKind::RateLimit).asking_to_wait(span);
+    let replies = || [asked(Span::seconds(30)), asked(Span::seconds(31)), text("done")];
+    let ran = Script::new(with_fallback(&["second"])).replies(replies()).say("do it").run();
+    assert_eq!(tries(&ran), ["first 1", "first 2", "second 3"]);
+    let ran = Script::new(terms(9)).replies(replies()).say("do it").run();
+    assert_eq!(waits(&ran), [Span::seconds(30), Span::seconds(31)], "who has none waits");
+}
+
+#[test]
+fn p04_a_target_that_is_out_of_order_is_passed_over_where_another_is_left() {
+    let out = || fails(FailureKind::RateLimit).out_of_order();
+    let ran = Script::new(with_fallback(&["second"])).replies([out(), text("done")]).say("do it").run();
+    assert_eq!(tries(&ran), ["first 1", "second 2"]);
+    let ran = Script::new(terms(9)).replies([out(), text("done")]).say("do it").run();
+    assert_eq!(tries(&ran), ["first 1", "first 2"]);
 }
