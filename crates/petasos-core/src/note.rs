@@ -2,7 +2,7 @@
 //! by rule at the end of a budget. All texts of this crate for the model stand here.
 
 use crate::bounded::{Bounded, Cap};
-use crate::entry::{Note, NoteSource};
+use crate::entry::{FinishReason, Note, NoteSource};
 use crate::stop::Limit;
 use crate::tool::{Outcome, ToolOutput, Trouble};
 use crate::turn::Tally;
@@ -38,6 +38,8 @@ pub(crate) fn note(source: NoteSource) -> Note {
 pub(crate) enum NoRun<'a> {
     /// Its text did not arrive whole.
     Incomplete,
+    /// The same, because the reply came to its output limit.
+    CutAtLimit,
     /// A rule forbids it.
     Forbidden { rule: &'a str },
     /// It would have asked, and there is nobody to ask.
@@ -61,10 +63,22 @@ pub(crate) enum NoRun<'a> {
 }
 
 impl NoRun<'_> {
+    /// Why a call does not run whose text is not whole, in a reply that ended so.
+    pub(crate) fn incomplete(finish: &FinishReason) -> Self {
+        match finish {
+            FinishReason::Length => Self::CutAtLimit,
+            FinishReason::Stop
+            | FinishReason::ToolUse
+            | FinishReason::Refused
+            | FinishReason::Cut
+            | FinishReason::Other(_) => Self::Incomplete,
+        }
+    }
+
     /// The outcome that the result gets.
     pub(crate) fn outcome(self) -> Outcome {
         match self {
-            Self::Incomplete | Self::TurnStopped | Self::NotNow => Outcome::NeverBegan,
+            Self::Incomplete | Self::CutAtLimit | Self::TurnStopped | Self::NotNow => Outcome::NeverBegan,
             Self::Forbidden { .. } | Self::NobodyToAsk | Self::PersonSaidNo { .. } | Self::Superseded => {
                 Outcome::Denied
             }
@@ -83,6 +97,11 @@ impl NoRun<'_> {
             Self::Incomplete => {
                 ("the call was cut off", "its arguments did not arrive whole", "make the call again, smaller")
             }
+            Self::CutAtLimit => (
+                "the call was cut off",
+                "the reply came to its output limit before the arguments were whole",
+                "nothing was done; do it in smaller parts, each in a call of its own",
+            ),
             Self::Forbidden { rule } => (denied, rule, "do it another way, or ask the user"),
             Self::NobodyToAsk => (
                 denied,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::entry::{Note, Reply, Said, ToolResult};
+use crate::entry::{Call, Note, Reply, Said, ToolResult};
 use crate::id::Seq;
 use crate::request::Target;
 
@@ -15,6 +15,8 @@ pub struct ClosedStep {
     pub target: Option<Arc<Target>>,
     /// What the model answered.
     pub reply: Arc<Reply>,
+    /// Of each call what it ran as, if a repair or a hook made that differ from what the model wrote.
+    pub changed: Vec<Option<Arc<Call>>>,
     /// What came of its calls.
     pub results: Vec<Arc<ToolResult>>,
     /// The last entry of the step.

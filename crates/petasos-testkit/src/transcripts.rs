@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use petasos_core::bounded::{Bounded, Cap};
+use petasos_core::claims::Claims;
 use petasos_core::entry::{
-    Block, CallForm, Charge, Content, FinishReason, Head, ModelCall, Note, NoteSource, Opaque, Reply, Said,
-    Speaker, Timing, ToolResult, When,
+    Block, Call, CallForm, Charge, Content, FinishReason, Head, ModelCall, Note, NoteSource, Opaque, Reply,
+    Said, Speaker, Timing, ToolResult, VerdictKind, When,
 };
 use petasos_core::id::{CallId, RequestId, Seq};
 use petasos_core::request::{Target, ToolMode, Wire};
@@ -260,12 +261,14 @@ impl Transcripts<'_> {
             model: None,
         };
         let results = (0..results).map(|place| self.result(seq, place)).collect();
+        let changed = (0..calls).map(|place| self.changed(seq, place)).collect();
         self.seq += 2 * calls as u64;
         let target = Some(Arc::new(self.origins[self.origin].1.clone()));
         Item::Step(ClosedStep {
             reply_seq: seq,
             target,
             reply: Arc::new(reply),
+            changed,
             results,
             last: Seq(self.seq),
         })
@@ -374,6 +377,26 @@ impl Transcripts<'_> {
             form: CallForm::Native,
             complete,
         })
+    }
+
+    /// What a call ran as, where that was changed.
+    fn changed(&mut self, reply: Seq, place: usize) -> Option<Arc<Call>> {
+        if !self.dice.permille(150) {
+            return None;
+        }
+        self.count("a call was repaired");
+        let arguments = self.dice.permille(700).then(|| Json::try_from(r#"{"path":"北","limit":1.50}"#));
+        Some(Arc::new(Call {
+            call: CallId { reply, place: u16::try_from(place).expect("few calls") },
+            tool: "ls".into(),
+            arguments: arguments.transpose().expect("it is JSON"),
+            changed_by: vec!["repair: name".into()],
+            claims: Claims::unknown(),
+            verdict: VerdictKind::Allow,
+            rule: "default".into(),
+            policy: digest(1),
+            shown: digest(2),
+        }))
     }
 
     fn result(&mut self, reply: Seq, place: usize) -> Arc<ToolResult> {

@@ -199,7 +199,7 @@ pub(crate) fn drop_calls(pen: &mut Pen<'_>, why: NoRun<'_>) {
             let why = match (&call.start, is_complete) {
                 (Some(_), _) => NoRun::ProcessEnded,
                 (None, true) => refused_before(call).unwrap_or(why),
-                (None, false) => NoRun::Incomplete,
+                (None, false) => NoRun::incomplete(&open.reply.finish),
             };
             pen.settle_without_run(open.call_id(place), why);
         }

@@ -78,7 +78,7 @@ impl Slots {
             let slot = match (&told.result, &told.start, entering) {
                 (Some(_), _, _) => Slot::Settled,
                 (None, None, _) if !is_complete => {
-                    pen.settle_without_run(call, NoRun::Incomplete);
+                    pen.settle_without_run(call, NoRun::incomplete(&open.reply.finish));
                     Slot::Settled
                 }
                 (None, None, _) => prepare(pen, call),

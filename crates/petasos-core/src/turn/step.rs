@@ -133,8 +133,12 @@ impl OpenReply {
         let results = results?;
         let last = results.iter().map(|(seq, _)| *seq).max().unwrap_or(self.seq);
         let results = results.into_iter().map(|(_, result)| result).collect();
-        let (target, reply) = (self.target.clone(), Arc::clone(&self.reply));
-        Some(ClosedStep { reply_seq: self.seq, target, reply, results, last })
+        let changed = self.calls.iter().map(|call| {
+            let is_changed = |call: &&Arc<Call>| !call.changed_by.is_empty();
+            call.call.as_ref().filter(is_changed).map(Arc::clone)
+        });
+        let (target, reply, changed) = (self.target.clone(), Arc::clone(&self.reply), changed.collect());
+        Some(ClosedStep { reply_seq: self.seq, target, reply, changed, results, last })
     }
 
     /// True if it holds text that a person can see.

@@ -48,10 +48,14 @@ pub(crate) fn write_call(pen: &mut Pen<'_>, prepared: &Prepared) {
     if is_plain && told.is_none() {
         return;
     }
+    let made = pen.told.step.reply.as_ref().and_then(|open| open.made(usize::from(proposal.call.place)));
+    // A repaired name leaves the arguments as the model made them.
+    let are_own = made.is_some_and(|made| *made.arguments == *proposal.arguments.as_str());
+    let are_changed = !proposal.changed_by.is_empty() && !are_own;
     let call = Call {
         call: proposal.call,
         tool: proposal.tool.clone(),
-        arguments: (!proposal.changed_by.is_empty()).then(|| proposal.arguments.clone()),
+        arguments: are_changed.then(|| proposal.arguments.clone()),
         changed_by: proposal.changed_by.clone(),
         claims: proposal.claims.clone(),
         verdict,

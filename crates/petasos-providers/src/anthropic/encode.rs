@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use petasos_core::entry::{Block, Head, ModelCall, Reply, Said};
+use petasos_core::entry::{Block, Head, Reply, Said};
 use petasos_core::learnt::{Learnt, Parameter};
 use petasos_core::request::{Params, Target, ToolChoice};
 use petasos_core::text::Text;
@@ -19,7 +19,7 @@ use super::thinking::{Made, Place, Thinking, own_block};
 use crate::provider::{Body, Encoder, Tail};
 use crate::quirks::{Quirks, origin};
 use crate::writing::{
-    CONTINUE, Marks, NOT_SHOWN, Parts, Rule, Rules, WireIds, WireNames, arguments, calls, json, note, result,
+    CONTINUE, Marks, NOT_SHOWN, Parts, Rule, Rules, SentCall, WireIds, WireNames, calls, json, note, result,
     said, text_blocks, tool_specs,
 };
 
@@ -240,13 +240,13 @@ impl MessagesEncoder {
         if let Some(text) = between {
             self.user_block(&mut part, &text_block(text));
         }
-        let made: Vec<_> = calls(&step.reply).collect();
+        let made: Vec<_> = calls(step).collect();
         let ids: Vec<String> =
-            (0..).zip(&made).map(|(place, call)| self.ids.take(call, step.reply_seq, place)).collect();
+            (0..).zip(&made).map(|(place, call)| self.ids.take(call.made, step.reply_seq, place)).collect();
         if let HeadHas::None(called) = &mut self.head {
-            called.extend(made.iter().map(|call| self.names.sent(&call.name).into_owned()));
+            called.extend(made.iter().map(|call| self.names.sent(call.name()).into_owned()));
         }
-        let blocks = self.answer(&step.reply, &ids);
+        let blocks = self.answer(&step.reply, made.iter().zip(&ids));
         self.think(step, &ids);
         part.push_str(self.before_message());
         part.push_str(&format!("{{\"role\":\"assistant\",\"content\":[{}]}}", blocks.join(",")));
@@ -263,10 +263,13 @@ impl MessagesEncoder {
     }
 
     /// The blocks of an answer in the order they came.
-    fn answer(&self, reply: &Reply, ids: &[String]) -> Vec<String> {
+    fn answer<'a>(
+        &self,
+        reply: &Reply,
+        mut calls: impl Iterator<Item = (&'a SentCall<'a>, &'a String)>,
+    ) -> Vec<String> {
         let rules = self.rules;
         let mut texts = text_blocks(reply).into_iter();
-        let mut ids = ids.iter();
         let write = |block: &Block| match block {
             Block::Text(text) if text.is_blank() => None,
             Block::Text(_) => texts.next().map(|text| Written::Other(text_block(&text))),
@@ -276,8 +279,11 @@ impl MessagesEncoder {
             Block::Opaque(opaque) => {
                 own_block(opaque, &self.origin, rules).map(|raw| Written::Thinking(raw.into_owned()))
             }
-            Block::Call(call) => {
-                ids.next().map(|id| Written::Other(tool_use(call, id, &self.names.sent(&call.name), rules)))
+            Block::Call(_) => {
+                let write = |(call, id): (&SentCall<'_>, &String)| {
+                    Written::Other(tool_use(call, id, &self.names.sent(call.name()), rules))
+                };
+                calls.next().map(write)
             }
         };
         let mut blocks: Vec<Written> = reply.blocks.iter().filter_map(write).collect();
@@ -382,8 +388,8 @@ fn text_block(text: &str) -> String {
     json(&TextBlock { type_: "text", text })
 }
 
-fn tool_use(call: &ModelCall, id: &str, name: &str, rules: Rules) -> String {
-    let arguments = arguments(call, rules);
+fn tool_use(call: &SentCall<'_>, id: &str, name: &str, rules: Rules) -> String {
+    let arguments = call.arguments(rules);
     // Arguments that are no JSON, where no rule makes them an object, are text.
     let input = RawValue::from_string(arguments.clone().into_owned())
         .or_else(|_| RawValue::from_string(json(&arguments)))

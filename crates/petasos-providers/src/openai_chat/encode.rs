@@ -14,8 +14,8 @@ use super::Echo;
 use crate::provider::{Body, Encoder, Tail};
 use crate::quirks::{AfterResults, OutputCap, Quirks, ReasoningBack, StreamUsage, origin};
 use crate::writing::{
-    CONTINUE, NOT_SHOWN, Parts, Rule, Rules, WireIds, WireNames, arguments, calls, escaped, json, note,
-    result, said, tool_specs, visible_text,
+    CONTINUE, NOT_SHOWN, Parts, Rule, Rules, WireIds, WireNames, calls, escaped, json, note, result, said,
+    tool_specs, visible_text,
 };
 
 /// Stands between results and what a user says then, at servers that let only the assistant speak there.
@@ -195,14 +195,14 @@ impl ChatEncoder {
             part.push_str(&json(&message("user", text)));
             part.push(',');
         }
-        let made: Vec<_> = calls(&step.reply).collect();
+        let made: Vec<_> = calls(step).collect();
         let ids: Vec<String> =
-            (0..).zip(&made).map(|(place, call)| self.ids.take(call, step.reply_seq, place)).collect();
+            (0..).zip(&made).map(|(place, call)| self.ids.take(call.made, step.reply_seq, place)).collect();
         let text = visible_text(&step.reply);
         let tool_calls = made.iter().zip(&ids).map(|(call, id)| Call {
             id,
             type_: "function",
-            function: Called { name: self.names.sent(&call.name), arguments: arguments(call, rules) },
+            function: Called { name: self.names.sent(call.name()), arguments: call.arguments(rules) },
         });
         let content = match (text.is_empty(), made.is_empty()) {
             (false, _) => Some(text.as_str()),

@@ -15,8 +15,8 @@ use super::{id_of, is_sealed_reasoning};
 use crate::provider::{Body, Encoder, Tail};
 use crate::quirks::{Quirks, origin};
 use crate::writing::{
-    CONTINUE, NOT_SHOWN, Parts, Rule, Rules, WireIds, WireNames, allowed, arguments, escaped, json, note,
-    result, said, text_blocks, tool_specs,
+    CONTINUE, NOT_SHOWN, Parts, Rule, Rules, WireIds, WireNames, allowed, calls, escaped, json, note, result,
+    said, text_blocks, tool_specs,
 };
 
 /// The smallest cap of the output that OpenAI takes.
@@ -236,7 +236,7 @@ impl ResponsesEncoder {
         let reply: &Reply = &step.reply;
         let mut sent = Vec::new();
         let mut texts = text_blocks(reply).into_iter();
-        let mut place = 0;
+        let mut made = calls(step).enumerate();
         for block in &reply.blocks {
             match block {
                 Block::Text(text) if !text.is_blank() => match (sent.last_mut(), texts.next()) {
@@ -246,11 +246,11 @@ impl ResponsesEncoder {
                 Block::Opaque(opaque) if self.goes_back(opaque) => {
                     sent.push(Sent::Reasoning(allowed(opaque.raw.as_str(), REASONING, self.rules)));
                 }
-                Block::Call(call) => {
-                    let id = self.ids.take(call, step.reply_seq, place);
-                    place += 1;
-                    let name = self.names.sent(&call.name).into_owned();
-                    sent.push(Sent::Call { id, name, arguments: arguments(call, self.rules) });
+                Block::Call(_) => {
+                    let Some((place, call)) = made.next() else { continue };
+                    let id = self.ids.take(call.made, step.reply_seq, place);
+                    let name = self.names.sent(call.name()).into_owned();
+                    sent.push(Sent::Call { id, name, arguments: call.arguments(self.rules) });
                 }
                 Block::Text(_) | Block::Reasoning(_) | Block::Opaque(_) => {}
             }

@@ -1,8 +1,9 @@
 //! What of a reply, its calls and their results is sent, whatever the wire.
 
 use std::borrow::Cow;
+use std::iter;
 
-use petasos_core::entry::{Block, FinishReason, Head, ModelCall, Reply};
+use petasos_core::entry::{Block, Call, FinishReason, Head, ModelCall, Reply};
 use petasos_core::transcript::ClosedStep;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -57,12 +58,23 @@ pub(crate) fn tool_specs(head: &Head) -> Vec<ToolSpec<'_>> {
     specs
 }
 
-/// The calls of a reply, in order.
-pub(crate) fn calls(reply: &Reply) -> impl Iterator<Item = &ModelCall> {
-    reply.blocks.iter().filter_map(|block| match block {
+/// A call as it is sent: with the name and the arguments that it ran with, if they are not the model's own.
+/// Servers refuse names and arguments of another form, and models do again what they see.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SentCall<'a> {
+    /// As the model made it.
+    pub(crate) made: &'a ModelCall,
+    changed: Option<&'a Call>,
+}
+
+/// The calls of a step, in order.
+pub(crate) fn calls(step: &ClosedStep) -> impl Iterator<Item = SentCall<'_>> {
+    let made = step.reply.blocks.iter().filter_map(|block| match block {
         Block::Call(call) => Some(call),
         Block::Text(_) | Block::Reasoning(_) | Block::Opaque(_) => None,
-    })
+    });
+    let changed = step.changed.iter().map(Option::as_deref).chain(iter::repeat(None));
+    made.zip(changed).map(|(made, changed)| SentCall { made, changed })
 }
 
 /// The text blocks of a reply that say something, in order. What a person stopped is no finished thought, and
@@ -103,10 +115,23 @@ pub(crate) fn result(step: &ClosedStep, place: usize, rules: Rules) -> Option<&s
     }
 }
 
-/// Arguments as the wire wants them: the text of a JSON object. What the model sent if it is one; `{}`
-/// for nothing; else an object that shows the text, so that the model sees what it did.
-pub(crate) fn arguments(call: &ModelCall, rules: Rules) -> Cow<'_, str> {
-    let text = call.arguments.trim();
+impl<'a> SentCall<'a> {
+    /// The tool's own name, or what the model made up.
+    pub(crate) fn name(&self) -> &'a str {
+        self.changed.map_or(&self.made.name, |changed| &changed.tool)
+    }
+
+    /// Arguments as the wire wants them: the text of a JSON object.
+    pub(crate) fn arguments(&self, rules: Rules) -> Cow<'a, str> {
+        let changed = self.changed.and_then(|changed| changed.arguments.as_ref());
+        arguments(changed.map_or(&self.made.arguments, |arguments| arguments.as_str()), rules)
+    }
+}
+
+/// What the model sent if it is an object; `{}` for nothing; else an object that shows the text, so that the model
+/// sees what it did.
+fn arguments(text: &str, rules: Rules) -> Cow<'_, str> {
+    let text = text.trim();
     if !rules.hold(Rule::ArgumentsAreAnObject) {
         return Cow::Borrowed(text);
     }

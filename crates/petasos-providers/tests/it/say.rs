@@ -198,6 +198,7 @@ pub fn step_of(seq: u64, reply: Reply, results: &[&str]) -> Item {
         reply_seq: Seq(seq),
         target: None,
         reply: Arc::new(reply),
+        changed: Vec::new(),
         results: results.collect(),
         last: Seq(seq + 10),
     })

@@ -433,3 +433,95 @@ fn dev_decode_tells_what_a_stream_means() {
     assert_eq!((missing.code, missing.stdout.as_str()), (2, ""));
     assert!(missing.stderr.contains("no-such-file"), "{missing:?}");
 }
+
+/// The names and arguments of the calls of a request, in order; arguments are an object, or the text of one.
+fn calls_sent(wire: &str, body: &Value) -> Vec<(String, Value)> {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let read = |text: &Value| serde_json::from_str(text.as_str().unwrap()).unwrap();
+    let name = |call: &Value| call["name"].as_str().unwrap().to_owned();
+    match wire {
+        "chat" => list(&body["messages"])
+            .iter()
+            .flat_map(|message| list(&message["tool_calls"]))
+            .map(|call| (name(&call["function"]), read(&call["function"]["arguments"])))
+            .collect(),
+        "responses" => list(&body["input"])
+            .iter()
+            .filter(|item| item["type"] == "function_call")
+            .map(|call| (name(call), read(&call["arguments"])))
+            .collect(),
+        _ => list(&body["messages"])
+            .iter()
+            .flat_map(|message| list(&message["content"]))
+            .filter(|block| block["type"] == "tool_use")
+            .map(|call| (name(&call), call["input"].clone()))
+            .collect(),
+    }
+}
+
+#[test]
+fn p09_a_repaired_call_goes_back_as_it_ran_on_each_wire_and_the_log_keeps_what_was_written() {
+    let written = [
+        ("functions.read_file:0", r#""{\"path\": \"a.txt\"}""#),
+        ("Read_File", "{'path': 'a.txt', 'lines': '1'}"),
+        ("read_file", "{\"path\":\"a.txt\", // why\n}"),
+        ("read_file", r#"{ "path":"a.txt"}"#),
+    ];
+    for (wire, _) in WIRES {
+        let calls = written.map(|(name, arguments)| json!({"name": name, "arguments": arguments}));
+        let server = ModelServer::start(&format!("{}\n{{\"text\":\"done\"}}", json!({ "calls": calls })));
+        let place = Place::new();
+        place.write("a.txt", "text of a\n");
+        let ran = run_on(wire, &place, &server, &["hello"]);
+        assert_eq!((ran.code, &ran.result()["reply"]), (0, &json!("done")), "{wire}: {ran:?}");
+        let sent = bodies(wire, server);
+        let told = results(wire, &sent[1]);
+        assert!(told.len() == 4 && told.iter().all(|(_, text)| text.contains("text of a")), "{told:?}");
+        let read = |arguments: Value| ("read_file".to_owned(), arguments);
+        let path = || read(json!({"path": "a.txt"}));
+        let second = read(json!({"path": "a.txt", "lines": 1}));
+        assert_eq!(calls_sent(wire, &sent[1]), [path(), second, path(), path()], "{wire}");
+        let entries = place.entries();
+        let changed: Vec<&Value> = of_kind(&entries, "call").iter().map(|call| &call["body"]).collect();
+        let by: Vec<&Value> = changed.iter().map(|call| &call["changed_by"]).collect();
+        let wanted = [
+            json!(["repair: name", "repair: encoded twice"]),
+            json!(["repair: name", "repair: single quotes", "repair: text of a value"]),
+            json!(["repair: comment", "repair: trailing comma"]),
+        ];
+        assert_eq!(by, wanted.iter().collect::<Vec<_>>(), "{wire}");
+        assert_eq!(changed[2]["arguments"], r#"{"path":"a.txt"}"#, "{wire}");
+        let blocks = of_kind(&entries, "reply")[0]["body"]["blocks"].as_array().unwrap().clone();
+        let kept: Vec<_> = blocks
+            .iter()
+            .map(|block| {
+                (block["call"]["name"].as_str().unwrap(), block["call"]["arguments"].as_str().unwrap())
+            })
+            .collect();
+        assert_eq!(kept, written, "{wire}");
+    }
+}
+
+/// Of a call that was cut nothing is closed and nothing runs; the model is told by what it was cut.
+#[test]
+fn case_c08_a_call_cut_at_the_output_limit_is_to_be_made_in_smaller_parts() {
+    for (wire, _) in WIRES {
+        let call = json!({"name": "write_file", "arguments": r#"{"tags": ["a", "b", "c"#});
+        let server = ModelServer::start(&format!(
+            "{}\n{{\"text\":\"done\"}}",
+            json!({"calls": [call], "finish": "length"})
+        ));
+        let place = Place::new();
+        let ran = run_on(wire, &place, &server, &["hello"]);
+        assert_eq!(ran.code, 0, "{wire}: {ran:?}");
+        let sent = bodies(wire, server);
+        let told: Value = serde_json::from_str(&results(wire, &sent[1])[0].1).unwrap();
+        let wanted = json!({
+            "error": "the call was cut off",
+            "cause": "the reply came to its output limit before the arguments were whole",
+            "hint": "nothing was done; do it in smaller parts, each in a call of its own",
+        });
+        assert_eq!(told, wanted, "{wire}");
+        assert_eq!(of_kind(&place.entries(), "tool_result")[0]["body"]["outcome"], "never_began", "{wire}");
+    }
+}

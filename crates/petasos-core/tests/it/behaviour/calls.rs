@@ -1,11 +1,16 @@
 //! Calls and their results (L02, L14), what may not run, and answers that fit nothing.
 
-use petasos_core::approval::Verdict;
+use std::sync::Arc;
+
+use petasos_core::approval::{Proposal, Verdict};
+use petasos_core::entry::Call;
 use petasos_core::error::Handled;
 use petasos_core::id::{CallId, RequestId, Seq};
-use petasos_core::session::Terms;
+use petasos_core::session::{Session, Terms};
 use petasos_core::stop::StopReason;
+use petasos_core::text::Json;
 use petasos_core::tool::Outcome;
+use petasos_core::transcript::Item;
 use petasos_core::turn::{Delta, Effect, Input, Mode};
 use petasos_testkit::script::{Order, Script, calls, text};
 use petasos_testkit::words::{ends, failure, output, terms};
@@ -271,4 +276,43 @@ fn a_hardline_call_that_is_judged_late_stops_what_runs() {
     let ran = script.input(late).run();
     let line = "reply: read=cut_short other_write=cut_short hard_write=denied";
     check(&ran, StopReason::Denied, &["said: do it", line]);
+}
+
+/// A step tells what its calls ran as, also when it is folded from its log; a name alone leaves the arguments.
+#[test]
+fn p09_a_step_tells_what_a_changed_call_ran_as() {
+    let repair = |mut proposal: Proposal| {
+        if &*proposal.tool == "keyed" {
+            proposal.changed_by = vec!["repair: comment".into()];
+            proposal.arguments = Json::try_from("{\"a\":1.50}").unwrap();
+        }
+        if &*proposal.tool == "free_alone" {
+            proposal.changed_by = vec!["repair: name".into()];
+            proposal.tool = "read".into();
+        }
+        proposal
+    };
+    let replies = [calls(["read", "keyed", "free_alone", "write"]), text("done")];
+    let ran = Script::new(terms(9)).replies(replies).preparing(repair).say("do it").run();
+    let folded = Session::fold(&ran.entries, terms(9));
+    for session in [&ran.session, &folded] {
+        let items = session.transcript().items();
+        let changed = items.into_iter().find_map(|(_, item)| match item {
+            Item::Step(step) if !step.results.is_empty() => Some(&step.changed),
+            _ => None,
+        });
+        let told = |call: &Option<Arc<Call>>| {
+            call.as_ref().map(|call| {
+                (call.tool.to_string(), call.arguments.as_ref().map(|json| json.as_str().to_owned()))
+            })
+        };
+        let told: Vec<_> = changed.unwrap().iter().map(told).collect();
+        let wanted = [
+            None,
+            Some(("keyed".to_owned(), Some("{\"a\":1.50}".to_owned()))),
+            Some(("read".to_owned(), None)),
+            None,
+        ];
+        assert_eq!(told, wanted);
+    }
 }
