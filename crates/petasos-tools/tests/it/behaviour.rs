@@ -5,6 +5,8 @@ mod case_f_commands;
 mod case_f_files;
 mod case_f_places;
 mod l09_errors;
+mod p09_any_text;
+mod p09_schema;
 mod t02_answers;
 mod t02_commands;
 mod t02_files;

@@ -14,5 +14,6 @@
 
 mod behaviour;
 mod bench;
+mod mangle;
 mod say;
 mod specs;
