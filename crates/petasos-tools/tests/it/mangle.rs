@@ -187,7 +187,7 @@ fn blank(way: Way, dice: &mut Dice, out: &mut String) {
 
 fn quote(text: &str, way: Way, dice: &mut Dice, out: &mut String) {
     // As Python does it: single quotes, but where the text has some and no double ones.
-    let is_single = way == Way::Python && !(text.contains('\'') && !text.contains('"'));
+    let is_single = way == Way::Python && (text.contains('"') || !text.contains('\''));
     let quote = if is_single { '\'' } else { '"' };
     out.push(quote);
     let mut chars = text.chars().peekable();
