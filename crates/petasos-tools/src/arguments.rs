@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 
 use crate::nearest::nearest;
 use crate::output::Problem;
+use crate::schema::signature;
 use crate::tool::ToolSpec;
 
 /// The spec of a tool with these arguments: its schema is one object without references, titles and
@@ -29,17 +30,19 @@ pub(crate) fn spec<T: JsonSchema>(name: &str, description: &str) -> Result<ToolS
 }
 
 /// Reads the arguments of a call.
-pub(crate) fn read<T: DeserializeOwned>(tool: &str, arguments: &Json) -> Result<T, Problem> {
+pub(crate) fn read<T: DeserializeOwned>(spec: &ToolSpec, arguments: &Json) -> Result<T, Problem> {
     let mut reader = serde_json::Deserializer::from_str(arguments.as_str());
     serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();
-        misfit(tool, &path, &error.into_inner().to_string())
+        misfit(spec, &path, &error.into_inner().to_string())
     })
 }
 
-fn misfit(tool: &str, path: &str, cause: &str) -> Problem {
+fn misfit(spec: &ToolSpec, path: &str, cause: &str) -> Problem {
+    let tool = &spec.name;
     // The place in the text of the arguments says nothing to who did not write that text by hand.
     let cause = cause.rsplit_once(" at line ").map_or(cause, |(cause, _)| cause);
+    let again = || format!("call {} again", signature(tool, spec.parameters.as_str()));
     let field = if path == "." { "the arguments" } else { path };
     let mut quoted = cause.split('`').skip(1).step_by(2);
     if cause.starts_with("unknown field") {
@@ -60,10 +63,9 @@ fn misfit(tool: &str, path: &str, cause: &str) -> Problem {
         let missing = quoted.next().unwrap_or_default();
         let inside = if path == "." { String::new() } else { format!(" of {path}") };
         let cause = format!("{tool} needs the argument {missing:?}{inside}");
-        return Problem::new("argument missing", cause, format!("call {tool} again and give {missing:?}"));
+        return Problem::new("argument missing", cause, format!("give {missing:?}; {}", again()));
     }
-    let hint = format!("call {tool} again with {field} as its parameters say");
-    Problem::new("an argument does not fit", format!("{field}: {cause}"), hint)
+    Problem::new("an argument does not fit", format!("{field}: {cause}"), again())
 }
 
 /// Takes out of a schema what the model does not need.

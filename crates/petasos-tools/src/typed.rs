@@ -78,14 +78,14 @@ impl<T: TypedTool> Tool for Typed<T> {
     }
 
     fn claims(&self, arguments: &Json) -> Result<Claims, Bounded> {
-        let read = arguments::read(T::NAME, arguments);
+        let read = arguments::read(&self.spec, arguments);
         read.and_then(|arguments| self.tool.claims(arguments)).map_err(|problem| problem.bounded())
     }
 
     fn run<'a>(&'a self, call: &'a Approved, context: Context) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
             let began = Instant::now();
-            let told = match arguments::read(T::NAME, &call.proposal().arguments) {
+            let told = match arguments::read(&self.spec, &call.proposal().arguments) {
                 Ok(arguments) => match self.still_means(&arguments, call) {
                     Ok(()) => self.tool.work(arguments, &context).await,
                     Err(problem) => Ok(not_done(problem, &call.proposal().claims.places)),
