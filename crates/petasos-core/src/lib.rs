@@ -12,6 +12,7 @@ pub mod budget;
 pub mod claims;
 pub mod entry;
 pub mod error;
+pub mod guard;
 pub mod id;
 pub mod learnt;
 mod note;

@@ -3,6 +3,7 @@
 
 use crate::bounded::{Bounded, Cap};
 use crate::entry::{FinishReason, Note, NoteSource};
+use crate::guard::Finding;
 use crate::stop::Limit;
 use crate::tool::{Outcome, ToolOutput, Trouble};
 use crate::turn::Tally;
@@ -15,6 +16,9 @@ pub(crate) fn note(source: NoteSource) -> Note {
         }
         NoteSource::Continue => {
             "Your last reply was cut off. Go on exactly where it stopped; do not repeat what is there."
+        }
+        NoteSource::Guard => {
+            "Try another way, or say what is in the way. If you go on like this, the turn is ended."
         }
         NoteSource::Raised => "The budget was raised. Go on with the task; tools may be called again.",
         NoteSource::Closing(Limit::Steps) => {
@@ -31,6 +35,18 @@ pub(crate) fn note(source: NoteSource) -> Note {
         }
     };
     Note { source, text: text.into() }
+}
+
+/// The note that tells what a guard found (L10).
+pub(crate) fn warning(finding: &Finding) -> Note {
+    let hint = match finding {
+        Finding::Calls { .. } => "Use the results that you have.",
+        Finding::Reply => "It was cut off, and no call in it was run. Do not repeat it.",
+        Finding::Tool { .. } => "Look at what it answered.",
+    };
+    let Note { source, text } = note(NoteSource::Guard);
+    let text = Bounded::new(&format!("A guard saw that {finding}. {hint} {text}"), Cap::REASON, "shortened");
+    Note { source, text: text.text().clone() }
 }
 
 /// Why a call has a result without having run to its end here.
@@ -60,6 +76,10 @@ pub(crate) enum NoRun<'a> {
     Probed(Outcome),
     /// The line of the log that held its result cannot be read.
     LineDamaged,
+    /// It is one more of a row of calls that leads nowhere.
+    Repeats,
+    /// Its reply repeated itself and was cut.
+    ReplyRepeats,
 }
 
 impl NoRun<'_> {
@@ -78,7 +98,12 @@ impl NoRun<'_> {
     /// The outcome that the result gets.
     pub(crate) fn outcome(self) -> Outcome {
         match self {
-            Self::Incomplete | Self::CutAtLimit | Self::TurnStopped | Self::NotNow => Outcome::NeverBegan,
+            Self::Incomplete
+            | Self::CutAtLimit
+            | Self::TurnStopped
+            | Self::NotNow
+            | Self::Repeats
+            | Self::ReplyRepeats => Outcome::NeverBegan,
             Self::Forbidden { .. } | Self::NobodyToAsk | Self::PersonSaidNo { .. } | Self::Superseded => {
                 Outcome::Denied
             }
@@ -118,6 +143,16 @@ impl NoRun<'_> {
             Self::NotNow => {
                 ("the call never began", "calls were not allowed in this reply", "answer in words")
             }
+            Self::Repeats => (
+                "the call was not run",
+                "it was made before with the same arguments, and the result was the same each time",
+                "use the result that you have, or do something else; once more, and the turn is ended",
+            ),
+            Self::ReplyRepeats => (
+                "the call was not run",
+                "the reply repeated itself and was cut off",
+                "make only the calls that are needed",
+            ),
             Self::ProcessEnded => {
                 ("the outcome is unknown", "the program ended while the call was running", look)
             }

@@ -298,8 +298,11 @@ impl Session {
         self.absorb();
     }
 
-    /// Writes an entry that belongs to no turn.
+    /// Writes an entry that belongs to no turn. The turn there is hears of it, as when the log is read.
     fn write(&mut self, body: impl Into<Body>) -> Seq {
+        if let Some(turn) = &mut self.turn {
+            return turn.pen(&mut self.journal).write(body);
+        }
         let entry = self.journal.entry(body.into());
         let seq = entry.seq;
         self.journal.leave(entry, None);

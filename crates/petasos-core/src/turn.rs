@@ -49,11 +49,12 @@ mod step;
 mod tally;
 pub(crate) mod told;
 pub(crate) mod verdict;
-mod work;
+mod watch;
+pub(crate) mod work;
 
 pub use effect::{Effect, Passing};
 pub use input::{Delta, Failure, Input, Remedy, ReplyEnd, StoreFailure};
-pub use mode::{Mode, OnAsk};
+pub use mode::{Guards, Mode, OnAsk};
 pub use phase::Phase;
 pub use reply::{PartialReply, REPLY_CAP};
 pub use retry::{ADAPTATIONS, TRIES};

@@ -168,7 +168,7 @@ impl Setup {
     pub fn terms(&self, chosen: &Chosen, on_ask: OnAsk) -> Terms {
         Terms {
             limits: self.settings.limits.clone(),
-            mode: Mode { serial: self.settings.serial, on_ask },
+            mode: Mode { serial: self.settings.serial, on_ask, guards: self.settings.guards },
             target: chosen.target.clone(),
             fallback: chosen.fallback.clone(),
         }
@@ -181,7 +181,7 @@ impl Setup {
             (None, Some(start)) => (start.target.clone(), start.fallback.clone()),
             (None, None) => (crate::models::unnamed(), Vec::new()),
         };
-        let mode = Mode { serial: self.settings.serial, on_ask };
+        let mode = Mode { serial: self.settings.serial, on_ask, guards: self.settings.guards };
         Terms { limits: self.settings.limits.clone(), mode, target, fallback }
     }
 

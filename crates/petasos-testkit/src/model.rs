@@ -5,6 +5,7 @@
 
 mod calls;
 mod caps;
+mod guards;
 mod prefixes;
 mod requests;
 mod turns;
@@ -61,4 +62,5 @@ pub fn judge(log: &[Entry], outside: &Outside, findings: &mut Findings) {
     turns::judge(log, findings);
     prefixes::judge(log, findings);
     caps::judge(log, findings);
+    guards::judge(log, findings);
 }

@@ -7,11 +7,18 @@ use petasos_core::session::Terms;
 use petasos_core::stop::FailureKind;
 use petasos_core::time::Span;
 use petasos_core::tool::Outcome;
+use petasos_core::turn::{Guards, Mode};
 
 /// More states than a sound core has in any of these worlds (the largest has 60,000).
 pub const MOST: usize = 100_000;
 
 const NOTHING: Left = Left { crashes: 0, fails: 0, steers: 0, follow_ups: 0, interrupts: 0, continues: 0 };
+
+/// Guards remember the calls of a turn, which would make two states of each: they have a world of their own.
+fn unguarded(steps: u32) -> Terms {
+    let terms = terms(steps);
+    Terms { mode: Mode { guards: Guards::Off, ..terms.mode }, ..terms }
+}
 
 /// Three calls of all sorts in one step: what may run beside what, asked, denied, stopped, parked.
 pub fn three_calls() -> (Menu, Terms) {
@@ -28,7 +35,7 @@ pub fn three_calls() -> (Menu, Terms) {
         cuts: Cuts::KillAndPower,
         left: Left { interrupts: 1, ..NOTHING },
     };
-    (menu, terms(1))
+    (menu, unguarded(1))
 }
 
 /// Two calls in each of two steps, and a crash at any state, cut at any entry.
@@ -46,7 +53,7 @@ pub fn two_calls() -> (Menu, Terms) {
         cuts: Cuts::Everywhere,
         left: Left { crashes: 1, interrupts: 1, ..NOTHING },
     };
-    (menu, terms(2))
+    (menu, unguarded(2))
 }
 
 /// One call in each of three steps, and everything around it that can fail.
@@ -64,7 +71,7 @@ pub fn one_call() -> (Menu, Terms) {
         cuts: Cuts::KillAndPower,
         left: Left { crashes: 2, fails: 1, steers: 2, ..NOTHING },
     };
-    (menu, terms(3))
+    (menu, unguarded(3))
 }
 
 /// A model that answers oddly: nothing, too much, cut, refused; and a limit of time.
@@ -83,7 +90,7 @@ pub fn odd_model() -> (Menu, Terms) {
         left: Left { crashes: 1, continues: 1, ..NOTHING },
     };
     let limits = Limits { time: Some(Span(50_000)), ..terms(7).limits };
-    (menu, Terms { limits, ..terms(7) })
+    (menu, Terms { limits, ..unguarded(7) })
 }
 
 /// A model that fails, with a fallback, a follow-up, and a person who goes on.
@@ -101,7 +108,7 @@ pub fn failing_model() -> (Menu, Terms) {
         cuts: Cuts::KillAndPower,
         left: Left { crashes: 1, follow_ups: 1, continues: 1, ..NOTHING },
     };
-    (menu, Terms { fallback: vec![target("second")], ..terms(2) })
+    (menu, Terms { fallback: vec![target("second")], ..unguarded(2) })
 }
 
 /// Calls that ask when nobody is there: parked, continued, asked again.
@@ -119,10 +126,28 @@ pub fn parked() -> (Menu, Terms) {
         cuts: Cuts::KillAndPower,
         left: Left { crashes: 1, continues: 1, ..NOTHING },
     };
-    (menu, terms(1))
+    (menu, unguarded(1))
+}
+
+/// A model that does and says the same again and again, and guards that see it.
+pub fn repeating_model() -> (Menu, Terms) {
+    let menu = Menu {
+        name: "model that repeats itself, guards, one crash",
+        replies: &[Replying::Text, Replying::Calls(1), Replying::Again],
+        closing: &[Replying::Text],
+        failures: &[],
+        pieces: &[],
+        tools: &["write"],
+        outcomes: &[Outcome::Ok],
+        probes: &[],
+        decisions: &[],
+        cuts: Cuts::KillAndPower,
+        left: Left { crashes: 1, interrupts: 1, ..NOTHING },
+    };
+    (menu, terms(6))
 }
 
 /// All of them.
-pub fn all() -> [(Menu, Terms); 6] {
-    [three_calls(), two_calls(), one_call(), odd_model(), failing_model(), parked()]
+pub fn all() -> [(Menu, Terms); 7] {
+    [three_calls(), two_calls(), one_call(), odd_model(), failing_model(), parked(), repeating_model()]
 }

@@ -75,6 +75,8 @@ pub enum NoteSource {
     Closing(Limit),
     /// Limits were raised after that.
     Raised,
+    /// A guard: the same calls again and again, or a reply that repeated itself.
+    Guard,
 }
 
 /// Body of `turn_end`, and what `Finish` brings.

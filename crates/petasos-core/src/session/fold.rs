@@ -11,7 +11,7 @@ use crate::tool::ToolOutput;
 use crate::transcript::{ClosedStep, Item, Transcript};
 use crate::turn::Turn;
 use crate::turn::journal::Journal;
-use crate::turn::told::is_new;
+use crate::turn::work::is_new;
 
 impl Session {
     /// The session that these entries tell, at rest. Never fails: what does not fit (a line before it

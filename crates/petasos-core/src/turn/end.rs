@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use crate::approval::Answer;
 use crate::budget::Reservation;
-use crate::entry::{
-    Call, Decision, FinishReason, Next, ReplyOfTurn, RequestOutcome, Timing, TurnEnd, VerdictKind,
-};
+use crate::entry::{Call, Decision, Next, ReplyOfTurn, RequestOutcome, TurnEnd, VerdictKind};
 use crate::error::{Handled, Rejected};
 use crate::id::CallId;
 use crate::note::{NoRun, summary_by_rule};
@@ -104,14 +102,7 @@ pub(crate) fn stop(pen: &mut Pen<'_>, phase: &mut Phase, why: StopReason) -> Flo
             let request = *request;
             pen.ask(Effect::CancelModel(request));
             if reply.is_visible() {
-                let cut = ReplyEnd {
-                    finish: FinishReason::Cut,
-                    usage: None,
-                    micro_usd: None,
-                    timing: Timing::default(),
-                    model: None,
-                };
-                write_reply(pen, request, std::mem::take(reply), cut);
+                write_reply(pen, request, std::mem::take(reply), ReplyEnd::cut());
                 drop_calls(pen, NoRun::TurnStopped);
             } else {
                 let reserved = pen.told.step.request.as_ref().map(|open| open.reserved);

@@ -159,6 +159,14 @@ pub struct ReplyEnd {
     pub model: Option<Text>,
 }
 
+impl ReplyEnd {
+    /// The end of a reply that is cut here: nobody says what it used.
+    pub(crate) fn cut() -> Self {
+        let (usage, micro_usd, model) = (None, None, None);
+        Self { finish: FinishReason::Cut, usage, micro_usd, timing: Timing::default(), model }
+    }
+}
+
 /// What would help against a failure, as the shell read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Remedy {

@@ -15,7 +15,9 @@ use crate::turn::charge::{charge, used};
 use crate::turn::end::end;
 use crate::turn::pen::Pen;
 use crate::turn::reply::{Grown, PartialReply};
-use crate::turn::{Delta, Effect, Failure, Flow, OpenRequest, Passing, Phase, Remedy, ReplyEnd, retry};
+use crate::turn::{
+    Delta, Effect, Failure, Flow, Guards, OpenRequest, Passing, Phase, Remedy, ReplyEnd, retry,
+};
 use crate::usage::Usage;
 
 /// Has the next request built and measured; the head first, if there is none.
@@ -143,9 +145,17 @@ pub(crate) fn delta(
     if !is_about(pen, named)? {
         return Ok(Flow::Stale);
     }
-    if reply.push(delta)? == Grown::TooLarge {
-        pen.ask(Effect::CancelModel(named.0));
-        return failed(pen, named, &unreadable("the reply is larger than 8 MiB"), Permille(0));
+    match reply.push(delta)? {
+        Grown::TooLarge => {
+            pen.ask(Effect::CancelModel(named.0));
+            return failed(pen, named, &unreadable("the reply is larger than 8 MiB"), Permille(0));
+        }
+        Grown::Repeats if pen.told.mode.guards == Guards::On => {
+            pen.ask(Effect::CancelModel(named.0));
+            write_reply(pen, named.0, std::mem::take(reply), ReplyEnd::cut());
+            return Ok(Flow::Next);
+        }
+        Grown::Repeats | Grown::Fits => {}
     }
     while let Some((from, text)) = reply.due_partial(pen.journal.now) {
         pen.write(Partial { request: named.0, from, text });

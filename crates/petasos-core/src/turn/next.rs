@@ -39,6 +39,7 @@ impl Turn {
             Move::Wait(until) => self.phase = Phase::Waiting { until },
             Move::Calls => self.see_to_calls(journal, entering),
             Move::DropCalls => self.drop_calls(journal, NoRun::NotNow),
+            Move::DropRepeating => self.drop_calls(journal, NoRun::ReplyRepeats),
             Move::Stop(why) => match (&self.phase, entering) {
                 (Phase::Tools(_), _) => {
                     self.stop(journal, why);
@@ -48,6 +49,10 @@ impl Turn {
             },
             Move::Note(source) => {
                 pen.write(note::note(source));
+                self.next(journal, entering);
+            }
+            Move::Warn(finding) => {
+                pen.write(note::warning(&finding));
                 self.next(journal, entering);
             }
             Move::End(reason) => self.phase = end::end(&mut pen, reason),

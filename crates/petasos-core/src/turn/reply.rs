@@ -2,6 +2,7 @@
 
 use crate::entry::{Block, CallForm, ModelCall, Opaque};
 use crate::error::Rejected;
+use crate::guard::repeats::{Part, are_equal, has_grown_into};
 use crate::text::Text;
 use crate::time::{Span, Time};
 use crate::turn::Delta;
@@ -40,6 +41,22 @@ enum Growing {
     Call { wire_id: Option<Text>, name: Text, form: CallForm, arguments: String, complete: bool },
 }
 
+impl Growing {
+    fn whole_call(&self) -> Option<(&str, &str)> {
+        match self {
+            Self::Call { name, arguments, complete: true, .. } => Some((name, arguments)),
+            Self::Call { .. } | Self::Text(_) | Self::Reasoning(_) | Self::Opaque(_) => None,
+        }
+    }
+}
+
+/// Adds a piece to a text: `true` if the text repeats itself.
+fn add(text: &mut String, piece: &str, part: Part) -> bool {
+    let from = text.len();
+    text.push_str(piece);
+    has_grown_into(text, from, part)
+}
+
 /// What a delta led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Grown {
@@ -47,6 +64,8 @@ pub(crate) enum Grown {
     Fits,
     /// The reply is over its cap.
     TooLarge,
+    /// The reply repeats itself.
+    Repeats,
 }
 
 impl PartialReply {
@@ -62,47 +81,60 @@ impl PartialReply {
     /// # Errors
     /// [`Rejected::BadDelta`] for arguments of a call that did not begin or is complete.
     pub(crate) fn push(&mut self, delta: Delta) -> Result<Grown, Rejected> {
-        match delta {
+        let repeats = match delta {
             Delta::Text(text) => {
                 self.size += text.len();
                 self.unsaved.push_str(&text);
                 if let Some(Growing::Text(last)) = self.blocks.last_mut() {
-                    last.push_str(&text);
+                    add(last, &text, Part::Words)
                 } else {
                     self.size += BLOCK;
                     self.blocks.push(Growing::Text(text.to_string()));
+                    has_grown_into(&text, 0, Part::Words)
                 }
             }
             Delta::Reasoning(text) => {
                 self.size += text.len();
                 if let Some(Growing::Reasoning(last)) = self.blocks.last_mut() {
-                    last.push_str(&text);
+                    add(last, &text, Part::Words)
                 } else {
                     self.size += BLOCK;
                     self.blocks.push(Growing::Reasoning(text.to_string()));
+                    has_grown_into(&text, 0, Part::Words)
                 }
             }
             Delta::Opaque(opaque) => {
                 self.size += BLOCK + opaque.raw.as_str().len();
                 self.blocks.push(Growing::Opaque(opaque));
+                false
             }
             Delta::Call { wire_id, name, form } => {
                 self.size += BLOCK + name.len() + wire_id.as_ref().map_or(0, |id| id.len());
                 let arguments = String::new();
                 self.blocks.push(Growing::Call { wire_id, name, form, arguments, complete: false });
+                false
             }
             Delta::Arguments { place, text } => {
                 let (arguments, _) = self.open_call(place)?;
-                arguments.push_str(&text);
+                let repeats = add(arguments, &text, Part::Arguments);
                 self.size += text.len();
+                repeats
             }
-            Delta::CallComplete { place } => *self.open_call(place)?.1 = true,
+            Delta::CallComplete { place } => {
+                *self.open_call(place)?.1 = true;
+                are_equal(self.blocks.iter().rev().map_while(Growing::whole_call))
+            }
             Delta::Raw(text) => {
                 self.size += text.len();
                 self.raw.get_or_insert_default().push_str(&text);
+                false
             }
-        }
-        Ok(if self.size > REPLY_CAP { Grown::TooLarge } else { Grown::Fits })
+        };
+        Ok(match (self.size > REPLY_CAP, repeats) {
+            (true, _) => Grown::TooLarge,
+            (false, true) => Grown::Repeats,
+            (false, false) => Grown::Fits,
+        })
     }
 
     fn open_call(&mut self, place: u16) -> Result<(&mut String, &mut bool), Rejected> {

@@ -54,6 +54,8 @@ pub struct OpenReply {
     pub reply: Arc<Reply>,
     /// Its calls, in order.
     pub calls: Vec<OpenCall>,
+    /// It was cut because it repeated itself.
+    pub is_repeating: bool,
 }
 
 /// What the entries tell of a call.
@@ -114,7 +116,7 @@ impl OpenReply {
         // A reply of ours never comes near this; a log from elsewhere may hold anything.
         let count = made_calls(&reply).take(usize::from(u16::MAX)).count();
         let calls = vec![OpenCall::default(); count];
-        Self { seq, purpose, target, reply, calls }
+        Self { seq, purpose, target, reply, calls, is_repeating: false }
     }
 
     /// The id of the call at a place.

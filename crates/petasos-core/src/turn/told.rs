@@ -10,10 +10,11 @@ use std::sync::Arc;
 use crate::approval::Answer;
 use crate::budget::Limits;
 use crate::entry::{
-    Body, Cause, Charge, Next, NoteSource, Reply, Request, RequestEnd, RequestOutcome, ToolResult, ToolStart,
-    TurnStart,
+    Body, Charge, Next, NoteSource, Reply, Request, RequestEnd, RequestOutcome, ToolResult, ToolStart,
+    TurnStart, When,
 };
 use crate::entry::{FinishReason, VerdictKind};
+use crate::guard::{Finding, Guard};
 use crate::id::{CallId, RequestId, Seq, TurnId};
 use crate::request::{Purpose, Target};
 use crate::stop::{FailureKind, Limit, StopReason};
@@ -28,7 +29,7 @@ use crate::turn::step::{
     Asked, OpenCall, OpenReply, OpenRequest, OpenStep, has_text, is_cut_short, made_calls,
 };
 use crate::turn::tally::Tally;
-use crate::turn::work::is_work;
+use crate::turn::work::{is_new, is_work};
 use crate::usage::{Account, Usage};
 
 /// Continuations in a row of a reply that was cut at its length (L11).
@@ -60,7 +61,7 @@ pub struct Told {
     continuations: u32,
     closing: Option<Closing>,
     /// Decided already: how the turn will end once its calls are settled.
-    stop: Option<StopReason>,
+    pub(super) stop: Option<StopReason>,
     /// How its last run ended.
     pub ended: Option<StopReason>,
     /// The open step.
@@ -71,6 +72,8 @@ pub struct Told {
     is_answer_cut: bool,
     /// What its tools did.
     pub tally: Tally,
+    /// Whether it gets anywhere.
+    pub(super) guard: Guard,
     /// Files that failed to be written and were not written since.
     pub not_written: BTreeSet<Text>,
 }
@@ -85,7 +88,7 @@ struct Closing {
 }
 
 /// What is to be done now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Move {
     /// Ask the model.
     Ask(Purpose),
@@ -99,6 +102,10 @@ pub(crate) enum Move {
     Stop(StopReason),
     /// Add a note, then see again.
     Note(NoteSource),
+    /// Tell the model what a guard found, then see again.
+    Warn(Finding),
+    /// Settle the calls of a reply that was cut because it repeated itself.
+    DropRepeating,
     /// End the turn.
     End(StopReason),
 }
@@ -126,6 +133,7 @@ impl Told {
             answer: Vec::new(),
             is_answer_cut: false,
             tally: Tally::default(),
+            guard: Guard::default(),
             not_written: BTreeSet::new(),
         }
     }
@@ -169,6 +177,7 @@ impl Told {
                 self.account.worked = end.worked;
                 self.over(end.reason);
             }
+            Body::Said(said) if said.when == When::NextStep => self.guard.heard(),
             Body::TurnStart(_)
             | Body::SessionStart(_)
             | Body::Open(_)
@@ -188,7 +197,7 @@ impl Told {
             (Some(reason), _, _) if self.step.has_open_calls() => Move::Stop(reason),
             (Some(reason), _, _) => Move::End(reason),
             (None, Some(reply), _) if reply.purpose == Purpose::Step && self.step.has_open_calls() => {
-                Move::Calls
+                if reply.is_repeating { Move::DropRepeating } else { Move::Calls }
             }
             (None, Some(_), _) if self.step.has_open_calls() => Move::DropCalls,
             (None, Some(reply), None) => self.after_answer(reply, steered),
@@ -197,11 +206,18 @@ impl Told {
                 Move::End(StopReason::BudgetExhausted(limit))
             }
             (None, _, Some(Closing { tried: false, .. })) => Move::Ask(Purpose::Closing),
-            (None, None, None) => self.step.retry_at.map_or(Move::Ask(Purpose::Step), Move::Wait),
+            (None, None, None) => match (self.warning(), self.step.retry_at) {
+                (Some(finding), _) => Move::Warn(finding),
+                (None, Some(at)) => Move::Wait(at),
+                (None, None) => Move::Ask(Purpose::Step),
+            },
         }
     }
 
     fn after_answer(&self, answer: &OpenReply, steered: bool) -> Move {
+        if let Some(finding) = self.warning() {
+            return Move::Warn(finding);
+        }
         if is_cut_short(&answer.reply.finish) {
             return match self.continuations < CONTINUATIONS {
                 true => Move::Note(NoteSource::Continue),
@@ -299,6 +315,7 @@ impl Told {
         match source {
             NoteSource::Nudge => self.nudges += 1,
             NoteSource::Continue => self.continuations += 1,
+            NoteSource::Guard => self.guard.told(),
             NoteSource::Closing(limit) => {
                 self.closing = Some(Closing { limit, tried: false, raised: false });
                 self.answer.clear();
@@ -360,7 +377,9 @@ impl Told {
         self.account.steps += steps_of(purpose);
         self.tries = Tries::default();
         self.step.tried = None;
-        let (has_calls, cut) = (made_calls(reply).next().is_some(), is_cut_short(&reply.finish));
+        let is_repeating = self.watch_reply(reply, purpose);
+        let has_calls = made_calls(reply).next().is_some();
+        let cut = is_cut_short(&reply.finish);
         if has_calls || has_text(reply) {
             self.nudges = 0;
         }
@@ -372,8 +391,10 @@ impl Told {
         }
         // However the closing call ends, the turn stops for its budget (L07).
         if purpose != Purpose::Closing {
-            self.is_answer_cut = cut && !has_calls;
+            // Nobody asks for more of a reply that repeats itself.
+            self.is_answer_cut = cut && !has_calls && !is_repeating;
             match (cut, has_calls) {
+                (true, _) if is_repeating => {}
                 (true, true) if self.continuations >= CONTINUATIONS => {
                     self.stop = Some(StopReason::Truncated);
                 }
@@ -386,6 +407,7 @@ impl Told {
             }
         }
         let open = OpenReply::new(seq, (purpose, target), Arc::new(reply.clone()));
+        let open = OpenReply { is_repeating, ..open };
         let closed = open.close();
         self.step.reply = Some(open);
         closed
@@ -418,7 +440,9 @@ impl Told {
         if let Some(made) = reply.made(usize::from(result.call.place)) {
             self.tally.add(made.name.clone(), result.outcome);
         }
-        let closed = reply.close()?;
+        let closed = reply.close();
+        self.watch_results();
+        let closed = closed?;
         self.step.reply = None;
         Some(closed)
     }
@@ -464,13 +488,5 @@ impl Told {
         if let Some(open) = self.step.call_mut(call) {
             change(open);
         }
-    }
-}
-
-/// True if a turn that begins with this is a new one.
-pub(crate) fn is_new(start: &TurnStart) -> bool {
-    match start.cause {
-        Cause::Said { .. } | Cause::Retry => true,
-        Cause::Continues { .. } => false,
     }
 }

@@ -76,6 +76,10 @@ pub(crate) fn follow(pen: &mut Pen<'_>, call: CallId, prepared: Prepared, attend
             Some(reason) if !has_begun => settle(pen, call, NoRun::PersonSaidNo { reason: &reason }),
             Some(_) | None => Slot::Ready(approved),
         },
+        // Nobody needs to be asked about what is not to run.
+        Verdict::Ask(asked) if !has_begun && is_in_vain(pen, asked.proposal()) => {
+            settle(pen, call, NoRun::Repeats)
+        }
         Verdict::Ask(asked) => ask(pen, asked, has_begun, attended),
         // It began before the process ended, so nobody may say that it was refused (I3).
         Verdict::Deny { .. } | Verdict::Invalid(_) if has_begun => settle(pen, call, NoRun::ProcessEnded),
@@ -95,6 +99,11 @@ fn refusal(pen: &Pen<'_>, proposal: &Proposal) -> Option<Text> {
         Answer::NoAndStop => Some("no, and stop".into()),
         Answer::Yes { .. } | Answer::Text(_) => None,
     }
+}
+
+/// True for one more call of a row that leads nowhere (L10).
+fn is_in_vain(pen: &Pen<'_>, proposal: &Proposal) -> bool {
+    pen.told.should_not_run(proposal.call, &proposal.claims.rerun)
 }
 
 fn settle(pen: &mut Pen<'_>, call: CallId, why: NoRun<'_>) -> Slot {
@@ -167,6 +176,9 @@ pub(crate) fn start(pen: &mut Pen<'_>, approved: Approved) -> Slot {
             Rerun::Free | Rerun::Never => false,
         };
         return if is_the_same { run(pen, approved) } else { settle(pen, *call, NoRun::ProcessEnded) };
+    }
+    if is_in_vain(pen, approved.proposal()) {
+        return settle(pen, *call, NoRun::Repeats);
     }
     let (key, child) = match &claims.rerun {
         Rerun::Free => return run(pen, approved),

@@ -1,6 +1,6 @@
-//! Time at work, as the log tells it.
+//! Which entries tell how long a turn worked, and which begin a new one.
 
-use crate::entry::{Body, RequestOutcome};
+use crate::entry::{Body, Cause, RequestOutcome, TurnStart};
 
 /// True for entries that a turn writes while it works: they tell how long it did.
 pub(crate) fn is_work(body: &Body) -> bool {
@@ -26,5 +26,13 @@ pub(crate) fn is_work(body: &Body) -> bool {
         | Body::Setting(_)
         | Body::Leaf(_)
         | Body::Unknown(_) => false,
+    }
+}
+
+/// True if a turn that begins with this is a new one.
+pub(crate) fn is_new(start: &TurnStart) -> bool {
+    match start.cause {
+        Cause::Said { .. } | Cause::Retry => true,
+        Cause::Continues { .. } => false,
     }
 }

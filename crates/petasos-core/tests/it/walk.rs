@@ -2,7 +2,9 @@
 
 use petasos_core::session::Terms;
 use petasos_testkit::walk::{Until, walk};
-use petasos_testkit::walks::{MOST, failing_model, odd_model, one_call, parked, three_calls, two_calls};
+use petasos_testkit::walks::{
+    MOST, failing_model, odd_model, one_call, parked, repeating_model, three_calls, two_calls,
+};
 use petasos_testkit::world::Menu;
 
 fn check((menu, terms): (Menu, Terms)) {
@@ -34,6 +36,11 @@ fn a_model_that_answers_oddly() {
 #[test]
 fn a_model_that_fails() {
     check(failing_model());
+}
+
+#[test]
+fn a_model_that_repeats_itself() {
+    check(repeating_model());
 }
 
 #[test]

@@ -49,6 +49,7 @@ pub const NAMES: &[Name] = &[
     never("timeouts.idle"),
     never("timeouts.call"),
     never("durability"),
+    Name { name: "guards", workspace: Workspace::Set },
 ];
 
 /// What is wrong with the names in a file; none if nothing is.

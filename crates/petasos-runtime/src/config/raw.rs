@@ -22,6 +22,7 @@ pub(super) struct Raw {
     pub(super) policy: RawPolicy,
     pub(super) timeouts: RawTimeouts,
     pub(super) durability: Option<RawDurability>,
+    pub(super) guards: Option<RawGuards>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -74,6 +75,16 @@ pub(super) struct RawTimeouts {
 pub(super) enum RawDurability {
     Power,
     Process,
+}
+
+/// `on` and `off` are truth values to some who write YAML, and to some who read it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum RawGuards {
+    #[serde(alias = "true")]
+    On,
+    #[serde(alias = "false")]
+    Off,
 }
 
 /// Whose file it is.

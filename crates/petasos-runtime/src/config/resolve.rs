@@ -6,12 +6,12 @@ use petasos_core::bounded::Cap;
 use petasos_core::budget::Limits;
 use petasos_core::request::Wire;
 use petasos_core::time::Span;
-use petasos_core::turn::OnAsk;
+use petasos_core::turn::{Guards, OnAsk};
 use petasos_store::Durability;
 
 use super::ConfigError;
 use super::paths::{Environment, Places};
-use super::raw::{Owner, Raw, RawDurability, RawModel};
+use super::raw::{Owner, Raw, RawDurability, RawGuards, RawModel};
 
 /// What the command line says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -98,6 +98,8 @@ pub struct Settings {
     pub timeouts: Timeouts,
     /// What synced means.
     pub durability: Durability,
+    /// Whether guards watch over a turn.
+    pub guards: Guards,
 }
 
 impl Default for Settings {
@@ -116,6 +118,7 @@ impl Default for Settings {
             on_ask: None,
             timeouts: Timeouts::default(),
             durability: Durability::Power,
+            guards: Guards::On,
         }
     }
 }
@@ -209,6 +212,10 @@ impl Settings {
             durability: match home.durability {
                 Some(RawDurability::Process) => Durability::Process,
                 Some(RawDurability::Power) | None => Durability::Power,
+            },
+            guards: match first([workspace.guards, home.guards]) {
+                Some(RawGuards::Off) => Guards::Off,
+                Some(RawGuards::On) | None => Guards::On,
             },
         })
     }

@@ -60,7 +60,7 @@ pub(crate) fn written(
         return Err(WriteError::NoHead(request.head));
     };
     let target = Target { wire: wire.unwrap_or(request.target.wire), ..request.target.clone() };
-    let mode = Mode { serial: false, on_ask: OnAsk::Refuse };
+    let mode = Mode { on_ask: OnAsk::Refuse, ..Mode::default() };
     let terms = Terms { limits: Default::default(), mode, target: target.clone(), fallback: Vec::new() };
     let session = Session::fold(entries.iter().filter(|entry| entry.seq < seq), terms);
     let learnt = session.learnt(&target);

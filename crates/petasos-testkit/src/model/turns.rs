@@ -228,6 +228,8 @@ impl Turn {
             self.continuations += 1;
             let is_cut = matches!(self.last, Last::Answer { cut: true, calls: false, .. });
             findings.check(is_cut, Invariant::I12, || format!("{seq} continues {:?}", self.last));
+        } else if source == NoteSource::Guard {
+            // Whether it has a reason is for `guards` to say.
         } else if let NoteSource::Closing(limit) = source {
             self.closing = Some(limit);
             return;
@@ -354,9 +356,9 @@ impl Turn {
             }
             // An unknown head is no request, so nothing of it is in the log.
             StopReason::ContextExhausted | StopReason::Interrupted => true,
-            StopReason::Stuck | StopReason::ToolFailed | StopReason::NotSaved | StopReason::InternalError => {
-                false
-            }
+            // Whether a guard had a reason is for `guards` to say.
+            StopReason::Stuck | StopReason::ToolFailed => answer.is_some(),
+            StopReason::NotSaved | StopReason::InternalError => false,
         }
     }
 }

@@ -17,10 +17,11 @@ use petasos_core::stop::FailureKind;
 use petasos_core::text::{Json, Text};
 use petasos_core::time::{Permille, Span};
 use petasos_core::tool::{Fact, Outcome, ToolOutput};
-use petasos_core::turn::{Delta, Failure, Input, Mode, OnAsk, Remedy, ReplyEnd};
+use petasos_core::turn::{Delta, Failure, Guards, Input, Mode, OnAsk, Remedy, ReplyEnd};
 use petasos_core::usage::Usage;
 
 use crate::random::{Dice, Talk, Temper, is_closing};
+use crate::row::{AGAIN, AGAINS};
 use crate::words::{call, digest, failure, measured, output, policy, proposal, target};
 
 const TOOLS: &[(u64, &str)] = &[
@@ -69,7 +70,8 @@ pub(super) fn terms(dice: &mut Dice) -> Terms {
         time: some(dice, 150, 0, 20_000).map(Span),
     };
     let on_ask = *dice.weighed(&[(70, OnAsk::Ask), (12, OnAsk::Refuse), (18, OnAsk::Park)]);
-    let mode = Mode { serial: dice.permille(150), on_ask };
+    let guards = if dice.permille(850) { Guards::On } else { Guards::Off };
+    let mode = Mode { serial: dice.permille(150), on_ask, guards };
     let fallback = (0..dice.below(3)).map(|place| target(&format!("fallback {place}"))).collect();
     let first = if dice.permille(900) { "first" } else { "other" };
     Terms { limits, mode, target: target(first), fallback }
@@ -201,6 +203,7 @@ pub(super) fn talk(
         (_, 27..=34) => "cut",
         (_, 35..=40) => "cut calls",
         (false, 41..=79) | (true, 41..=50) => "calls",
+        (_, 80) => "again",
         (_, _) => "text",
     };
     let mut rest = VecDeque::new();
@@ -220,6 +223,9 @@ pub(super) fn talk(
     if matches!(kind, "calls" | "cut calls") {
         calls(dice, &mut rest, kind == "cut calls");
     }
+    if kind == "again" {
+        rest.push_back(Delta::Text(AGAIN.repeat(AGAINS).into()));
+    }
     let finish = match kind {
         "calls" => FinishReason::ToolUse,
         "cut" | "cut calls" => FinishReason::Length,
@@ -238,7 +244,9 @@ pub(super) fn talk(
 
 fn pieces(dice: &mut Dice, rest: &mut VecDeque<Delta>) {
     for _ in 0..=dice.below(4) {
-        let text = if dice.permille(10) { "long ".repeat(4_000) } else { "so, 好 ".to_owned() };
+        // Long, and no repetition, for that is what guards cut.
+        let long = || (0..4_000).map(|number| format!("{number} ")).collect();
+        let text = if dice.permille(10) { long() } else { "so, 好 ".to_owned() };
         rest.push_back(Delta::Text(text.into()));
     }
 }

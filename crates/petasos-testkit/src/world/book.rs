@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use petasos_core::entry::{Body, Entry, NoteSource, RequestOutcome};
+use petasos_core::entry::{Body, Cause, Entry, NoteSource, RequestOutcome};
 use petasos_core::id::{CallId, RequestId, Seq};
 use petasos_core::request::Purpose;
 use petasos_core::stop::StopReason;
 use petasos_core::tool::Outcome;
-use petasos_core::turn::made_calls;
+use petasos_core::turn::{Guards, made_calls};
+
+use crate::row::Row;
 
 /// The open step and the counters of the turn, as the log has them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -34,6 +36,8 @@ pub struct Book {
     pub continuations: u32,
     /// Closing requests since limits were last raised.
     pub closings: u32,
+    /// The calls of the turn, where guards watch them.
+    pub row: Option<Row>,
 }
 
 impl Book {
@@ -46,9 +50,22 @@ impl Book {
 
     /// Takes an entry in.
     pub fn apply(&mut self, entry: &Entry) {
+        self.apply_to_step(entry);
+        match &entry.body {
+            Body::TurnStart(start) if !matches!(start.cause, Cause::Continues { .. }) => {
+                self.row = (start.mode.guards == Guards::On).then(Row::default);
+            }
+            _ => {}
+        }
+        if let Some(row) = &mut self.row {
+            row.apply(entry);
+        }
+    }
+
+    fn apply_to_step(&mut self, entry: &Entry) {
         match &entry.body {
             Body::TurnStart(start) => match start.cause {
-                petasos_core::entry::Cause::Continues { .. } => self.ended = None,
+                Cause::Continues { .. } => self.ended = None,
                 _ => *self = Self { turn: true, ..Self::default() },
             },
             Body::LimitAdded(_) => self.closings = 0,
@@ -86,7 +103,7 @@ impl Book {
             Body::Note(note) => match note.source {
                 NoteSource::Nudge => self.nudges += 1,
                 NoteSource::Continue => self.continuations += 1,
-                NoteSource::Closing(_) | NoteSource::Raised => {}
+                NoteSource::Closing(_) | NoteSource::Raised | NoteSource::Guard => {}
             },
             Body::ToolStart(start) => {
                 self.starts.insert(start.call);

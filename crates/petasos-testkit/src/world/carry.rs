@@ -116,6 +116,12 @@ impl World {
         findings
             .check(failures < TRIES * targets, Invariant::I12, || format!("{failures} failures, and again"));
         findings.check(closings <= 1, Invariant::I12, || format!("{closings} closing calls"));
+        if let Some(row) = self.book.row.as_ref().filter(|_| purpose == Purpose::Step) {
+            let gets_somewhere = !row.is_stuck() && !row.has_failed() && !row.should_tell();
+            findings.check(gets_somewhere, Invariant::I12, || {
+                format!("asks the model, and gets nowhere: {row:?}")
+            });
+        }
         let is_idle = self.running.is_empty() && self.stopping.is_empty() && self.asked.is_empty();
         findings.check(is_idle, Invariant::I1, || "asks the model while calls are open".to_owned());
         self.model = Some((request, purpose, Spoken::Nothing));
@@ -125,6 +131,8 @@ impl World {
         let call = proposal.call;
         let is_allowed = self.allowed.contains(&(call, proposal.shown));
         findings.check(is_allowed, Invariant::I2, || format!("{call} runs, and nobody allowed it"));
+        let is_in_vain = self.book.row.as_ref().is_some_and(|row| row.is_in_vain(call.place));
+        findings.check(!is_in_vain, Invariant::I12, || format!("{call} runs, and that leads nowhere"));
         let mut others = self.running.values().chain(self.stopping.values());
         let in_way = others.any(|claims| clash(claims, &proposal.claims));
         findings.check(!in_way, Invariant::I10, || format!("{call} runs beside what is in its way"));

@@ -56,6 +56,8 @@ pub enum Replying {
     Cut,
     /// A refusal.
     Refusal,
+    /// The same words without end.
+    Again,
     /// Nothing, and a finish reason that nobody knows.
     Odd,
 }

@@ -15,6 +15,7 @@ use petasos_core::tool::Outcome;
 use petasos_core::turn::{Delta, Failure, Input, StoreFailure};
 
 use crate::findings::{Findings, Invariant};
+use crate::row::{AGAIN, AGAINS};
 use crate::words::{QUESTION, call, ends, failure, head, measured, output, policy, proposal, say};
 use crate::world::{Cuts, Deciding, Menu, Replying, Spoken, State, World};
 
@@ -106,8 +107,12 @@ impl State {
         for delta in deltas {
             self.feed(Input::Delta { request, delta }, findings);
         }
+        // What goes on without end has none, unless somebody cuts it.
+        if self.world.model.is_none() {
+            return;
+        }
         let finish = match reply {
-            Replying::Text | Replying::Empty => FinishReason::Stop,
+            Replying::Text | Replying::Empty | Replying::Again => FinishReason::Stop,
             Replying::Calls(_) => FinishReason::ToolUse,
             Replying::CutCalls(_) | Replying::Cut => FinishReason::Length,
             Replying::Refusal => FinishReason::Refused,
@@ -362,7 +367,7 @@ fn fits(reply: Replying, spoken: Spoken) -> bool {
         (spoken, reply),
         (Spoken::Nothing, _)
             | (_, Replying::Calls(1..) | Replying::CutCalls(_))
-            | (Spoken::Text, Replying::Text | Replying::Cut | Replying::Refusal)
+            | (Spoken::Text, Replying::Text | Replying::Cut | Replying::Refusal | Replying::Again)
     )
 }
 
@@ -386,6 +391,7 @@ fn rest_of(reply: Replying, spoken: Spoken) -> Vec<Delta> {
     match reply {
         Replying::Text | Replying::Cut | Replying::Refusal => vec![Delta::Text("done".into())],
         Replying::Empty | Replying::Odd => Vec::new(),
+        Replying::Again => vec![Delta::Text(AGAIN.repeat(AGAINS).into())],
         Replying::Calls(count) => first(count).into_iter().chain(calls(from, count)).collect(),
         Replying::CutCalls(count) => {
             let mut deltas: Vec<Delta> = first(count).into_iter().chain(calls(from, count)).collect();

@@ -39,6 +39,7 @@ fn a_file_may_hold_every_name_and_a_workspace_those_that_the_page_says() {
             "tools.serial" => "true",
             "policy.on_ask" => "park",
             "durability" => "process",
+            "guards" => "off",
             other if other.ends_with("name") || other.ends_with("provider") || other.ends_with("url") => {
                 "text"
             }
