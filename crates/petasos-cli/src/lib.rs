@@ -60,7 +60,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>, world: &World) -> Exi
 fn misused(arguments: &[OsString], error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
         print::data(error.to_string().trim_end());
-        return ExitCode::SUCCESS;
+        return if print::is_lost() { ExitCode::FAILURE } else { ExitCode::SUCCESS };
     }
     let mut flags = arguments.iter().take_while(|argument| *argument != "--");
     let wants_json = flags.any(|argument| argument == "--json");

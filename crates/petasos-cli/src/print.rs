@@ -10,6 +10,9 @@ use petasos_runtime::{DeltaKind, Event, RunResult, WantsTold, readable};
 /// Set once stdout did not take what was written.
 static IS_LOST: AtomicBool = AtomicBool::new(false);
 
+/// Set once something of a session was to be written: what is lost of it can be looked at again.
+static IS_OF_A_SESSION: AtomicBool = AtomicBool::new(false);
+
 /// Writes a line for a program, as it is. If nobody reads any more there is nobody to tell, and the run goes on.
 pub(crate) fn line(line: &str) {
     kept(writeln!(io::stdout().lock(), "{line}"));
@@ -21,7 +24,9 @@ fn kept(written: io::Result<()>) {
         && error.kind() != io::ErrorKind::BrokenPipe
         && !IS_LOST.swap(true, Ordering::Relaxed)
     {
-        talk(&format!("petasos: stdout cannot be written: {error}; the session has it all"));
+        let of_a_session = IS_OF_A_SESSION.load(Ordering::Relaxed);
+        let rest = if of_a_session { "the session has it all" } else { "make room, and run it again" };
+        talk(&format!("petasos: stdout cannot be written: {error}; {rest}"));
     }
 }
 
@@ -34,12 +39,23 @@ pub(crate) fn is_lost() -> bool {
 
 /// Writes something of a log for a person, also into a pipe: that often ends at a terminal.
 pub(crate) fn shown(text: &str) {
+    IS_OF_A_SESSION.store(true, Ordering::Relaxed);
     line(&plain(text));
 }
 
 /// Writes data for a person; into a file or a pipe it goes as it is.
 pub(crate) fn data(text: &str) {
     if io::stdout().is_terminal() { line(&plain(text)) } else { line(text) }
+}
+
+/// Writes bytes for a program, exactly; at a terminal as a line that it may show.
+pub(crate) fn bytes(bytes: &[u8]) {
+    let mut out = io::stdout().lock();
+    if out.is_terminal() {
+        kept(writeln!(out, "{}", plain(&String::from_utf8_lossy(bytes))));
+    } else {
+        kept(out.write_all(bytes));
+    }
 }
 
 /// Writes a line of talk. What of it comes from a model, a tool or a file does not reach the terminal's controls.
@@ -144,6 +160,10 @@ impl Printer {
 
     /// Tells an event.
     pub(crate) fn event(&mut self, event: &Event) {
+        let is_before_any = matches!(event, Event::Result(result) if result.session.is_none());
+        if !is_before_any {
+            IS_OF_A_SESSION.store(true, Ordering::Relaxed);
+        }
         match self.style {
             Style::Json => match event.line() {
                 Ok(text) => line(&text),

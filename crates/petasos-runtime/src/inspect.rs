@@ -7,11 +7,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
-use petasos_core::entry::{Body, Reply, ReplyOfTurn, TurnEnd, VerdictKind};
+use petasos_core::entry::{Body, FinishReason, Reply, ReplyOfTurn, TurnEnd, VerdictKind};
 use petasos_core::id::{CallId, Seq, SessionId};
 use petasos_core::session::Session;
+use petasos_core::stop::StopReason;
 use petasos_core::text::Text;
 use petasos_core::transcript::Item;
+use petasos_core::turn::made_calls;
 use petasos_store::{Contents, Listing, StoreError};
 use serde::Serialize;
 
@@ -22,7 +24,8 @@ pub use written::{Same, WriteError, Written};
 use crate::agent::Asking;
 use crate::event::{CallTold, EVENTS, Event, ToolTold, WantsTold, calls_of, text_of_blocks, told};
 
-/// The text that a turn answered; empty if it answered nothing.
+/// The text that a turn answered; empty if it answered nothing. What a model says before its calls announces them, and
+/// is no answer of a turn that was broken off behind it; a reply that was broken off itself is as much as there is.
 pub(crate) fn reply_of(session: &Session, end: &TurnEnd) -> Text {
     let entries = match &end.reply {
         None => return Text::default(),
@@ -36,8 +39,33 @@ pub(crate) fn reply_of(session: &Session, end: &TurnEnd) -> Text {
         Item::Said(_) | Item::Note(_) => None,
     });
     let known: BTreeMap<Seq, &Arc<Reply>> = steps.chain(open).collect();
-    let texts = entries.iter().filter_map(|seq| known.get(seq)).map(|reply| text_of_blocks(&reply.blocks));
+    let answers = |reply: &&&Arc<Reply>| {
+        !is_broken_off(end.reason) || reply.finish == FinishReason::Cut || made_calls(reply).next().is_none()
+    };
+    let replies = entries.iter().filter_map(|seq| known.get(seq)).filter(answers);
+    let texts = replies.map(|reply| text_of_blocks(&reply.blocks));
     texts.map(|text| text.to_string()).collect::<String>().into()
+}
+
+/// True for a turn that stopped wherever it was.
+fn is_broken_off(reason: StopReason) -> bool {
+    match reason {
+        StopReason::Interrupted
+        | StopReason::TimedOut
+        | StopReason::NotSaved
+        | StopReason::ModelFailed(_)
+        | StopReason::InternalError => true,
+        StopReason::Completed
+        | StopReason::BudgetExhausted(_)
+        | StopReason::ContextExhausted
+        | StopReason::Stuck
+        | StopReason::ToolFailed
+        | StopReason::AwaitingApproval
+        | StopReason::AwaitingAnswer
+        | StopReason::Denied
+        | StopReason::Refused
+        | StopReason::Truncated => false,
+    }
 }
 
 /// Arguments as a person reads them: each by its name, texts as they are and not as JSON writes them. What is no

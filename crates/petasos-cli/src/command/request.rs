@@ -14,7 +14,7 @@ use crate::print::{self, Printer};
 pub(crate) async fn request(wire: Option<Wire>, session: &str, step: Option<u64>, world: &World) -> ExitCode {
     match write(wire, session, step, world).await {
         Ok(Written { seq, body, same }) => {
-            print::data(&String::from_utf8_lossy(&body));
+            print::bytes(&body);
             match same {
                 Same::Yes => ExitCode::SUCCESS,
                 Same::OtherWire => {

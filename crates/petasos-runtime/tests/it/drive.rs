@@ -160,6 +160,38 @@ async fn l12_an_interrupt_stops_a_tool_and_waits_for_its_own_word() {
 }
 
 #[tokio::test]
+async fn u01_what_was_said_before_calls_is_no_answer_of_a_turn_that_was_broken_off() {
+    let looks = |tool| {
+        let mut pieces = vec![Delta::Text("I look.".into())];
+        pieces.extend(petasos_testkit::words::call(0, tool, "{}"));
+        Says::All(pieces)
+    };
+    // Interrupted while the tool runs, and while the next reply comes.
+    let around = Around::new([looks("waits")]);
+    let mut session = around.agent().create(terms(9)).await.unwrap();
+    session.ask(Op::say("go", When::Now)).await.unwrap();
+    until(&mut session, |event| matches!(event, Event::ToolStart { .. })).await;
+    session.ask(Op::Interrupt).await.unwrap();
+    let events = to_the_end(&mut session).await;
+    assert_eq!((result(&events).status, &*result(&events).reply), ("interrupted", ""));
+    let around = Around::new([looks("reads"), Says::Stalls(vec![])]);
+    let mut session = around.agent().create(terms(9)).await.unwrap();
+    session.ask(Op::say("go", When::Now)).await.unwrap();
+    until(&mut session, |event| matches!(event, Event::ToolResult { .. })).await;
+    until(&mut session, |event| matches!(event, Event::StepStart { .. })).await;
+    session.ask(Op::Interrupt).await.unwrap();
+    let events = to_the_end(&mut session).await;
+    assert_eq!((result(&events).status, &*result(&events).reply), ("interrupted", ""));
+    // What came of the reply itself is what there is, calls in it or not.
+    let around = Around::new([Says::Stalls(vec![Delta::Text("I be".into())])]);
+    let mut session = around.agent().create(terms(9)).await.unwrap();
+    session.ask(Op::say("go", When::Now)).await.unwrap();
+    until(&mut session, |event| matches!(event, Event::Delta { .. })).await;
+    session.ask(Op::Interrupt).await.unwrap();
+    assert_eq!(&*result(&to_the_end(&mut session).await).reply, "I be");
+}
+
+#[tokio::test]
 async fn l13_a_steer_enters_with_the_next_request_and_keeps_the_turn_going() {
     let around = Around::new([Says::Stalls(Vec::new())]);
     let mut session = around.agent().create(terms(9)).await.unwrap();

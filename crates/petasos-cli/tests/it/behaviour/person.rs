@@ -147,6 +147,26 @@ fn u01_an_answer_that_cannot_be_written_is_no_success() {
     let told = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{told}");
     assert!(told.contains("stdout cannot be written"), "{told}");
+    assert!(told.contains("the session has it all"), "{told}");
+}
+
+#[test]
+fn u01_what_a_command_without_a_session_cannot_write_is_lost_and_told_so() {
+    let place = Place::new();
+    place.write("null", "null");
+    let file = place.work().join("null");
+    for arguments in
+        [&["dev", "decode", "--wire", "chat", file.to_str().unwrap()][..], &["--help"], &["--version"]]
+    {
+        let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut command = place.petasos();
+        let command = command.args(arguments).stdout(Stdio::from(full)).stderr(Stdio::piped());
+        let output = command.spawn().unwrap().wait_with_output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{told}");
+        assert!(told.contains("stdout cannot be written") && told.contains("run it again"), "{told}");
+        assert!(!told.contains("session"), "{told}");
+    }
 }
 
 #[test]
