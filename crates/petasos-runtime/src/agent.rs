@@ -20,6 +20,7 @@ use crate::blobs::StoredBlobs;
 use crate::clock::Clock;
 use crate::drive::{OpError, Request, drive};
 use crate::event::Event;
+use crate::gate::Gates;
 use crate::op::Op;
 use crate::requests::{Providers, Requests, Sizes};
 use crate::saver::Saver;
@@ -57,6 +58,7 @@ pub struct Parts {
 #[derive(Clone, Debug)]
 pub struct Agent {
     parts: Parts,
+    gates: Arc<Gates>,
     opener: Arc<Opener>,
 }
 
@@ -100,7 +102,8 @@ impl Agent {
             holder: parts.holder.clone(),
             clock: Arc::clone(&parts.clock),
         };
-        Self { parts, opener: Arc::new(opener) }
+        let gates = Arc::new(Gates::new(Arc::clone(&parts.clock)));
+        Self { parts, gates, opener: Arc::new(opener) }
     }
 
     /// Begins a session under a new id.
@@ -140,7 +143,8 @@ impl Agent {
         let standing = Standing::of(&session);
         let Parts { providers, registry, policy, workspace, result_cap, clock, chance, sizes, .. } =
             self.parts.clone();
-        let around = Around { clock, chance, registry, policy, workspace, result_cap };
+        let gates = Arc::clone(&self.gates);
+        let around = Around { clock, chance, gates, registry, policy, workspace, result_cap };
         let (events, told) = mpsc::unbounded_channel();
         let (ops, inbox) = mpsc::channel(INBOX);
         let requests = Requests::new(providers, sizes, &entries);

@@ -21,6 +21,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, JoinError, JoinSet};
 
 use crate::clock::Clock;
+use crate::gate::{Gates, Left};
 use crate::prepare::broke_down;
 
 /// Pieces of a reply that may wait to be taken in: a fast server waits for us, not our memory for it.
@@ -67,6 +68,9 @@ pub(crate) struct Sending {
     pub(crate) body: Bytes,
     /// Chance, for the wait before another try.
     pub(crate) jitter: Permille,
+    /// What it has to pass first.
+    pub(crate) gates: Arc<Gates>,
+    pub(crate) left: Left,
 }
 
 impl InFlight {
@@ -93,16 +97,29 @@ impl InFlight {
 
     /// Sends a request; its deltas and its end come in order.
     pub(crate) fn call_model(&mut self, provider: Arc<dyn Provider>, sending: Sending) {
-        let Sending { request, target, body, jitter } = sending;
+        let Sending { request, target, body, jitter, gates, left } = sending;
         let pieces = self.pieces.0.clone();
         let task = async move {
+            if let Err(failure) = gates.pass(&target, left).await {
+                return Some(Input::RequestFailed { request, failure, jitter });
+            }
             // A stream that ends without an end would leave its request unanswered.
+            let mut has_begun = false;
             let mut reply = provider.call(&target, body).chain(stream::iter([broken_off()]));
             while let Some(event) = reply.next().await {
+                let is_first = !std::mem::replace(&mut has_begun, true);
+                if is_first && !matches!(event, ReplyEvent::Failed(_)) {
+                    gates.went_well(&target);
+                }
                 let input = match event {
                     ReplyEvent::Delta(delta) => Input::Delta { request, delta },
                     ReplyEvent::Done(end) => Input::ReplyEnded { request, end },
-                    ReplyEvent::Failed(failure) => Input::RequestFailed { request, failure, jitter },
+                    ReplyEvent::Failed(failure) => {
+                        if failure.kind == FailureKind::RateLimit {
+                            gates.limited(&target, failure.retry_after);
+                        }
+                        Input::RequestFailed { request, failure, jitter }
+                    }
                 };
                 let is_end = !matches!(&input, Input::Delta { .. });
                 if pieces.send(input).await.is_err() || is_end {

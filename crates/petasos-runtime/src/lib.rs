@@ -9,6 +9,7 @@ mod clock;
 pub mod config;
 mod drive;
 mod event;
+mod gate;
 mod in_flight;
 mod inspect;
 mod models;

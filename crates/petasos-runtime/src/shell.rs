@@ -8,8 +8,9 @@ use petasos_core::approval::Policy;
 use petasos_core::bounded::Cap;
 use petasos_core::budget::{Ledger, Worst};
 use petasos_core::claims::Rerun;
-use petasos_core::entry::{Body, Entry, Keep, Reply, RequestEnd, RequestOutcome, TurnEnd};
+use petasos_core::entry::{Body, Entry, Keep, Next, Reply, RequestEnd, RequestOutcome, TurnEnd};
 use petasos_core::id::{CallId, Digest, RequestId, Seq, SessionId};
+use petasos_core::request::Target;
 use petasos_core::session::Session;
 use petasos_core::stop::{FailureKind, StopReason};
 use petasos_core::text::Text;
@@ -21,6 +22,7 @@ use tokio::sync::mpsc;
 
 use crate::clock::Clock;
 use crate::event::{CallTold, DeltaKind, Event, ToolTold, WantsTold, calls_of, told, unsaved};
+use crate::gate::{Gates, Left};
 use crate::in_flight::{InFlight, Sending};
 use crate::prepare::Preparing;
 use crate::prompt;
@@ -33,6 +35,7 @@ use crate::saver::{Saved, Saver};
 pub(crate) struct Around {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) chance: fn() -> Permille,
+    pub(crate) gates: Arc<Gates>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) policy: Arc<Policy>,
     pub(crate) workspace: PathBuf,
@@ -60,6 +63,10 @@ pub(crate) struct Shell {
     questions: HashSet<CallId>,
     /// What a provider or the disk said last.
     detail: Option<Text>,
+    /// What it said first of a request that was made again in another form: that is what a person has to know.
+    lesson: Option<(FailureKind, Text)>,
+    /// Whom the last request went to.
+    asked: Option<Target>,
 }
 
 /// Events in their order: one that stands for an entry waits until that is kept, and those after it wait too.
@@ -123,6 +130,8 @@ impl Shell {
             told_asking: HashSet::new(),
             questions: HashSet::new(),
             detail: None,
+            lesson: None,
+            asked: None,
         }
     }
 
@@ -154,7 +163,7 @@ impl Shell {
                     tracing::warn!(session = %self.session, "a reservation was settled that is not held");
                 }
             }
-            Effect::CallModel { request } => self.call_model(request),
+            Effect::CallModel { request } => self.call_model(session, request),
             Effect::CancelModel(request) => self.in_flight.cancel_model(request),
             Effect::Prepare(call) => self.prepare(session, call),
             Effect::Ask { call, shown } => self.ask(session, call, shown),
@@ -198,10 +207,11 @@ impl Shell {
         if let Body::Reply(reply) = &entry.body {
             self.calls = calls_told(entry.seq, reply);
         }
-        if let Body::RequestEnd(RequestEnd { outcome: RequestOutcome::Failed { message, .. }, .. }) =
-            &entry.body
-        {
-            self.detail = Some(message.text().clone());
+        if let Body::RequestEnd(end) = &entry.body {
+            self.take_failure(end);
+        }
+        if matches!(&entry.body, Body::Reply(_) | Body::TurnStart(_)) {
+            self.lesson = None;
         }
         if matches!(&entry.body, Body::Request(_)) {
             self.requests.recorded();
@@ -215,6 +225,16 @@ impl Shell {
         if matches!(&entry.body, Body::LimitAdded(_)) {
             self.ledger.set_limits(told.limits.clone());
         }
+    }
+
+    /// What is told of a failure: of those that follow each other while a request is made again in other forms, the
+    /// first, unless the last is of another kind.
+    fn take_failure(&mut self, end: &RequestEnd) {
+        let RequestOutcome::Failed { kind, message, .. } = &end.outcome else { return };
+        let first = self.lesson.take().filter(|(first, _)| first == kind);
+        let first = first.map_or_else(|| message.text().clone(), |(_, said)| said);
+        self.detail = Some(first.clone());
+        self.lesson = (end.next == Next::Adapt).then_some((*kind, first));
     }
 
     /// What became of appends that were out.
@@ -242,7 +262,7 @@ impl Shell {
         });
     }
 
-    fn call_model(&mut self, request: RequestId) {
+    fn call_model(&mut self, session: &Session, request: RequestId) {
         let jitter = (self.around.chance)();
         let (target, body) = match self.requests.take_ready() {
             Some((target, Ok(body))) => (target, body),
@@ -251,7 +271,11 @@ impl Shell {
         };
         match self.requests.serving(&target) {
             Ok(provider) => {
-                self.in_flight.call_model(provider, Sending { request, target, body, jitter });
+                let fallbacks = session.turn().map_or(0, |turn| turn.told().fallbacks_left());
+                let left = if fallbacks > 0 { Left::Fallback } else { Left::Nothing };
+                let gates = Arc::clone(&self.around.gates);
+                self.asked = Some(target.clone());
+                self.in_flight.call_model(provider, Sending { request, target, body, jitter, gates, left });
             }
             Err(why) => self.cannot_call(request, why),
         }
@@ -338,7 +362,12 @@ impl Shell {
         let message = self.detail.clone().unwrap_or_default();
         let event = match passing {
             Passing::Retrying { kind, at } => Event::Retrying { kind, message, at: Some(at) },
-            Passing::FellBack { kind } => Event::Retrying { kind, message, at: None },
+            Passing::FellBack { kind } => {
+                if let Some(target) = &self.asked {
+                    self.around.gates.gave_up(target, kind);
+                }
+                Event::Retrying { kind, message, at: None }
+            }
         };
         self.outbox.put(event);
     }

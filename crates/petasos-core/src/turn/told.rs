@@ -243,6 +243,11 @@ impl Told {
         (&self.primary, &self.fallback)
     }
 
+    /// How many targets of its fallback chain are left.
+    pub fn fallbacks_left(&self) -> usize {
+        self.fallback.len().saturating_sub(self.fallen)
+    }
+
     /// How many targets its fallback chain has.
     pub fn fallbacks(&self) -> usize {
         self.fallback.len()
@@ -250,8 +255,7 @@ impl Told {
 
     /// Failures of that target for the request at hand, and targets left after it.
     pub(crate) fn standing(&self) -> Standing {
-        let fallbacks = self.fallback.len().saturating_sub(self.fallen);
-        Standing { failures: self.tries.failures, fallbacks }
+        Standing { failures: self.tries.failures, fallbacks: self.fallbacks_left() }
     }
 
     /// True if the request at hand may be written otherwise once more.

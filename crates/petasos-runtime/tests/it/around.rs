@@ -279,6 +279,11 @@ impl Around {
 
     /// An agent, as each process would make one.
     pub fn agent(&self) -> Agent {
+        Agent::new(self.parts())
+    }
+
+    /// What that agent is made of.
+    pub fn parts(&self) -> Parts {
         let allow = |tool: &str| Rule { tool: tool.into(), action: Action::Allow, name: "test".into() };
         let rules = ["panics", "waits", "writes", "panics_early", "look.up", "look_up"].map(allow);
         let count = Arc::new(watch::Sender::new(0));
@@ -296,7 +301,7 @@ impl Around {
             "look_up",
         ];
         let tools = names.map(|name| tool(name, &count));
-        Agent::new(Parts {
+        Parts {
             store: self.store(),
             holder: Holder { text: "test".into(), program: "0".into() },
             providers: Arc::new(Only(Arc::clone(&self.model))),
@@ -307,7 +312,7 @@ impl Around {
             result_cap: Cap::RESULT,
             clock: Arc::new(SystemClock::new()),
             chance: || Permille(0),
-        })
+        }
     }
 }
 

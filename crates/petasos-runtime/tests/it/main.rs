@@ -15,4 +15,5 @@
 mod around;
 mod config;
 mod drive;
+mod gate;
 mod holders;
