@@ -8,6 +8,7 @@ mod l06_stops;
 mod l09_l11;
 mod l12;
 mod l13_l14;
+mod p04;
 mod person;
 mod resume;
 mod sessions;

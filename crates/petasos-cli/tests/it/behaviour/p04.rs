@@ -1,0 +1,114 @@
+//! Row P04 through the binary: what a server does not take is sent otherwise, once, and remembered; what costs money
+//! is not tried again.
+
+use petasos_testkit::model_server::ModelServer;
+use serde_json::{Value, json};
+
+use crate::program::{Ended, Place, bodies, ended, model, of_kind};
+
+/// A turn of a session, the first one or the next.
+fn turn(place: &Place, server: &ModelServer) -> Ended {
+    if place.sessions().is_empty() {
+        return place.run_json(server, &["hello"]);
+    }
+    ended(place.petasos().args(["resume", "--json"]).args(model(server)).args(["-m", "and more"]))
+}
+
+/// What each request says of the output cap.
+fn caps(server: ModelServer) -> Vec<Value> {
+    let of = |body: &Value| json!([body["max_tokens"], body["max_completion_tokens"]]);
+    bodies(&server.finish()).iter().map(of).collect()
+}
+
+fn refusing(error: &Value) -> String {
+    json!({"fault": {"status": 400, "body": {"error": error}}}).to_string()
+}
+
+const TOO_LARGE: &str = r#"{"message":"max_tokens is too large: 6000. This model supports at most 4096 completion tokens, whereas you provided 6000.","type":"invalid_request_error","param":"max_tokens"}"#;
+const OTHER_NAME: &str = r#"{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.","type":"invalid_request_error","param":"max_tokens","code":"unsupported_parameter"}"#;
+
+/// A server that refuses the first request of two processes: what each request says of its cap.
+fn after(error: &str) -> (Place, Vec<Value>) {
+    let refuses = refusing(&serde_json::from_str(error).unwrap());
+    let server = ModelServer::start(&[&*refuses, r#"{"text":"done"}"#, r#"{"text":"more"}"#].join("\n"));
+    let place = Place::new();
+    place.settings("model: {max_output: 6000}\n");
+    for reply in ["done", "more"] {
+        let run = turn(&place, &server);
+        assert_eq!((run.code, &run.result()["reply"]), (0, &json!(reply)), "{run:?}");
+        assert_eq!(run.types().iter().filter(|told| *told == "retrying").count(), 0, "nobody has to know");
+    }
+    let caps = caps(server);
+    (place, caps)
+}
+
+#[test]
+fn case_d10_a_cap_that_is_too_large_is_lowered_once_and_remembered() {
+    let (place, caps) = after(TOO_LARGE);
+    assert_eq!(caps, [json!([6000, null]), json!([4096, null]), json!([4096, null])]);
+    let entries = place.entries();
+    let settings = of_kind(&entries, "setting");
+    let [setting] = settings[..] else { panic!("{settings:?}") };
+    assert_eq!((&setting["body"]["key"], &setting["body"]["value"]), (&json!("max_output"), &json!("4096")));
+    assert_eq!(of_kind(&entries, "request_end")[0]["body"]["next"], "adapt");
+}
+
+#[test]
+fn case_d11_a_cap_by_its_other_name_is_sent_by_it_and_remembered() {
+    let (place, caps) = after(OTHER_NAME);
+    assert_eq!(caps, [json!([6000, null]), json!([null, 6000]), json!([null, 6000])]);
+    // What the log says was sent is what would be written again.
+    let again = place.petasos_does(&["dev", "request", "--wire", "chat", &place.sessions()[0]]);
+    assert_eq!(again.code, 0, "{again:?}");
+    assert!(again.stdout.contains(r#""max_completion_tokens":6000"#), "{again:?}");
+}
+
+#[test]
+fn case_d11_if_that_fails_as_well_the_first_error_is_the_one_shown() {
+    let first = refusing(&serde_json::from_str(OTHER_NAME).unwrap());
+    let second = refusing(&json!({"message": "max_completion_tokens: no such thing here"}));
+    let server = ModelServer::start(&[first, second].join("\n"));
+    let place = Place::new();
+    place.settings("model: {max_output: 6000}\n");
+    let run = turn(&place, &server);
+    let error = run.result()["error"].clone();
+    assert_eq!((run.code, &error["kind"]), (20, &json!("bad_request")));
+    assert!(error["message"].as_str().unwrap().contains("Use 'max_completion_tokens' instead"), "{error}");
+    assert_eq!(server.finish().len(), 2);
+}
+
+/// An account that is empty is told at once, and another provider is asked once, if there is one.
+#[test]
+fn case_d06_an_empty_account_is_never_asked_again() {
+    let empty = json!({"fault": {"status": 429, "headers": {"retry-after": "20"}, "body": {"error": {
+        "message": "You have no quota left for this billing period.",
+        "type": "insufficient_quota", "code": "insufficient_quota"}}}})
+    .to_string();
+    let server = ModelServer::start(&empty);
+    let place = Place::new();
+    let run = turn(&place, &server);
+    let error = run.result()["error"].clone();
+    assert_eq!((run.code, &error["kind"]), (20, &json!("billing")), "{error}");
+    assert_eq!(server.finish().len(), 1, "zero retries");
+
+    let (server, second) = (ModelServer::start(&empty), ModelServer::start(r#"{"text":"paid"}"#));
+    let place = Place::new();
+    place.settings(&format!("fallback: [{{name: n, base_url: \"{}\"}}]", second.base_url()));
+    let run = turn(&place, &server);
+    assert_eq!((run.code, &run.result()["reply"]), (0, &json!("paid")), "{run:?}");
+    assert_eq!((server.finish().len(), second.finish().len()), (1, 1));
+}
+
+/// The window is learnt from the text: the next request that does not fit is not sent.
+#[test]
+fn case_d09_a_window_that_was_told_is_known_from_then_on() {
+    let error = json!({"code": 400, "message": "request (9000 tokens) exceeds the available context size (192 tokens), try increasing it",
+        "type": "exceed_context_size_error", "n_prompt_tokens": 9000, "n_ctx": 192});
+    let server = ModelServer::start(&refusing(&error));
+    let place = Place::new();
+    let run = turn(&place, &server);
+    assert_eq!((run.code, &run.result()["error"]["kind"]), (20, &json!("overflow")), "{run:?}");
+    let run = turn(&place, &server);
+    assert_eq!((run.code, &run.result()["status"]), (11, &json!("context_exhausted")), "{run:?}");
+    assert_eq!(server.finish().len(), 1);
+}
