@@ -119,8 +119,14 @@ impl Gates {
         passed.map_err(|wait| not_sent(target, FailureKind::RateLimit, why, wait, remedy))
     }
 
-    /// A request met a limit: the gate is shut.
-    pub(crate) fn limited(&self, target: &Target, asked: Option<Span>) {
+    /// A request failed: if it met a limit, the gate is shut.
+    pub(crate) fn failed(&self, target: &Target, failure: &Failure) {
+        if failure.kind == FailureKind::RateLimit {
+            self.limited(target, failure.retry_after);
+        }
+    }
+
+    fn limited(&self, target: &Target, asked: Option<Span>) {
         let gate = self.gate(&target.provider);
         let now = self.clock.now();
         gate.change(|pace| {
@@ -139,14 +145,7 @@ impl Gates {
     pub(crate) fn went_well(&self, target: &Target) {
         let known = lock(&self.gates).get(&target.provider).map(Arc::clone);
         if let Some(gate) = known {
-            gate.change(|pace| {
-                pace.well += 1;
-                if pace.well == WELL {
-                    let closer = Span(pace.apart.0 * 3 / 4);
-                    pace.apart = if closer < CLOSE { Span(0) } else { closer };
-                    pace.well = 0;
-                }
-            });
+            gate.change(Pace::went_well);
         }
     }
 
@@ -172,6 +171,17 @@ impl Gates {
         let mut gates = lock(&self.gates);
         let new = || Arc::new(Gate { turnstile: Turnstile::new(()), pace: Mutex::default() });
         Arc::clone(gates.entry(provider.clone()).or_insert_with(new))
+    }
+}
+
+impl Pace {
+    fn went_well(&mut self) {
+        self.well += 1;
+        if self.well == WELL {
+            let closer = Span(self.apart.0 * 3 / 4);
+            self.apart = if closer < CLOSE { Span(0) } else { closer };
+            self.well = 0;
+        }
     }
 }
 

@@ -107,19 +107,15 @@ impl InFlight {
             let mut has_begun = false;
             let mut reply = provider.call(&target, body).chain(stream::iter([broken_off()]));
             while let Some(event) = reply.next().await {
-                let is_first = !std::mem::replace(&mut has_begun, true);
-                if is_first && !matches!(event, ReplyEvent::Failed(_)) {
+                if let ReplyEvent::Failed(failure) = &event {
+                    gates.failed(&target, failure);
+                } else if !std::mem::replace(&mut has_begun, true) {
                     gates.went_well(&target);
                 }
                 let input = match event {
                     ReplyEvent::Delta(delta) => Input::Delta { request, delta },
                     ReplyEvent::Done(end) => Input::ReplyEnded { request, end },
-                    ReplyEvent::Failed(failure) => {
-                        if failure.kind == FailureKind::RateLimit {
-                            gates.limited(&target, failure.retry_after);
-                        }
-                        Input::RequestFailed { request, failure, jitter }
-                    }
+                    ReplyEvent::Failed(failure) => Input::RequestFailed { request, failure, jitter },
                 };
                 let is_end = !matches!(&input, Input::Delta { .. });
                 if pieces.send(input).await.is_err() || is_end {

@@ -105,7 +105,7 @@ async fn p02_a_call_under_the_name_that_was_sent_finds_its_own_tool() {
     }
     drop(session);
     let read = around.store().read(&id).unwrap();
-    let changed: Vec<String> = read
+    let mut changed: Vec<String> = read
         .entries
         .iter()
         .filter_map(|entry| match &entry.body {
@@ -113,6 +113,8 @@ async fn p02_a_call_under_the_name_that_was_sent_finds_its_own_tool() {
             _ => None,
         })
         .collect();
+    // They are prepared at once, and written as each is done.
+    changed.sort();
     assert_eq!(changed, [r#"look.up ["repair: name"]"#, "look_up []"]);
 }
 

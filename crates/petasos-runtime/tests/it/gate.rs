@@ -36,11 +36,14 @@ impl Clock for Paused {
     }
 }
 
+/// The failure that a request meets at this time, after these, to this target.
+type Answer = dyn Fn(u64, &[(u64, Text)], &Target) -> Option<Failure> + Send + Sync;
+
 /// A provider that answers as this says, by when and whom it is asked.
 struct Answering {
     began: Instant,
     asked: Mutex<Vec<(u64, Text)>>,
-    answer: Box<dyn Fn(u64, &[(u64, Text)], &Target) -> Option<Failure> + Send + Sync>,
+    answer: Box<Answer>,
 }
 
 impl std::fmt::Debug for Answering {
