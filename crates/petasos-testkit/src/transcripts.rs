@@ -4,6 +4,8 @@
 //! were cut or say nothing, results that are empty or missing, reasoning of this and that origin, switches of the
 //! provider at any step, beginnings that were cut off.
 
+pub mod counted;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -22,6 +24,7 @@ use petasos_core::transcript::{ClosedStep, Item};
 use petasos_core::usage::Usage;
 
 use crate::random::dice::Dice;
+use crate::transcripts::counted::COUNTED;
 use crate::words::digest;
 
 /// Where a reply may have come from: what is written on its sealed blocks, and whom its request went to.
@@ -36,8 +39,8 @@ pub struct Transcript {
     pub items: Vec<Item>,
 }
 
-/// Whom requests go to in tests of any transcript: of each wire somebody with a profile of their own and somebody that
-/// nobody knows.
+/// Whom requests go to in tests of any transcript: of each wire somebody with a profile of their own, somebody that
+/// nobody knows, and two models of one provider; each quirk of the catalog that shows in bytes is somebody's.
 pub fn targets() -> Vec<Target> {
     let target = |provider: &str, model: &str, wire| Target {
         provider: provider.into(),
@@ -48,10 +51,16 @@ pub fn targets() -> Vec<Target> {
     vec![
         target("example", "small", Wire::Chat),
         target("deepseek", "deepseek-chat", Wire::Chat),
+        target("deepseek", "deepseek-reasoner", Wire::Chat),
         target("mistral", "large", Wire::Chat),
+        target("openai", "gpt-5-chat", Wire::Chat),
         target("openai", "gpt-5", Wire::Responses),
+        target("openai", "gpt-5-mini", Wire::Responses),
+        target("llama.cpp", "small", Wire::Responses),
         target("example", "small", Wire::Responses),
         target("anthropic", "claude", Wire::Messages),
+        target("anthropic", "claude-other", Wire::Messages),
+        target("vllm", "small", Wire::Messages),
         target("example", "small", Wire::Messages),
     ]
 }
@@ -128,10 +137,11 @@ impl Transcripts<'_> {
     }
 
     fn count(&mut self, what: &'static str) {
-        *self.counts.entry(what).or_default() += 1;
+        self.count_if(true, what);
     }
 
     fn count_if(&mut self, happened: bool, what: &'static str) {
+        assert!(COUNTED.contains(&what), "{what:?} is not among what is counted");
         *self.counts.entry(what).or_default() += u64::from(happened);
     }
 

@@ -166,17 +166,22 @@ impl ChatEncoder {
             return format!("\\n\\n{text}");
         }
         let before = self.before_message();
-        let gap = self.last == Last::Results && self.quirks.after_results == AfterResults::Assistant;
+        let wants_answer = self.quirks.after_results == AfterResults::Assistant;
+        let gap = self.last == Last::Results && wants_answer && self.rules.hold(Rule::ResultsAreAnswered);
         let seen = if gap { json(&self.answer(RESULTS_SEEN)) + "," } else { String::new() };
         format!("{before}{seen}{{\"role\":\"user\",\"content\":\"{text}")
     }
 
+    fn gives_reasoning_back(&self) -> bool {
+        match self.quirks.reasoning {
+            ReasoningBack::Nothing => false,
+            ReasoningBack::Always => self.rules.hold(Rule::ReasoningIsGivenBack),
+        }
+    }
+
     /// A message of the assistant's that no model wrote.
     fn answer<'a>(&self, content: &'a str) -> Message<'a> {
-        let reasoning_content = match self.quirks.reasoning {
-            ReasoningBack::Nothing => None,
-            ReasoningBack::Always => Some(Cow::Borrowed("")),
-        };
+        let reasoning_content = self.gives_reasoning_back().then_some(Cow::Borrowed(""));
         Message { reasoning_content, ..message("assistant", content) }
     }
 
@@ -210,10 +215,8 @@ impl ChatEncoder {
             // Nothing at all is no valid message, and leaving it out would join two of the user's.
             (true, true) => rules.hold(Rule::AnswersSaySomething).then_some("(no answer)"),
         };
-        let reasoning_content = match self.quirks.reasoning {
-            ReasoningBack::Nothing => None,
-            ReasoningBack::Always => Some(self.own_reasoning(&step.reply).unwrap_or_default()),
-        };
+        let own = || self.own_reasoning(&step.reply).unwrap_or_default();
+        let reasoning_content = self.gives_reasoning_back().then(own);
         let tool_calls = tool_calls.collect();
         let answer =
             Message { role: "assistant", content, reasoning_content, tool_calls, tool_call_id: None };

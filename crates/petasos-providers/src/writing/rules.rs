@@ -34,6 +34,10 @@ pub enum Rule {
     UsersAreJoined,
     /// Between two answers stands something of the user's.
     AnswersAreApart,
+    /// Behind results the assistant speaks, where a server wants that (chat).
+    ResultsAreAnswered,
+    /// Messages of the assistant's have the field of its reasoning, where a server wants that (chat).
+    ReasoningIsGivenBack,
     /// An empty list of tools, or an empty system text, is left out.
     NothingEmptyIsSent,
     /// What may not be said without tools is not.
@@ -75,6 +79,8 @@ impl Rule {
         Self::UserSpeaksLast,
         Self::UsersAreJoined,
         Self::AnswersAreApart,
+        Self::ResultsAreAnswered,
+        Self::ReasoningIsGivenBack,
         Self::NothingEmptyIsSent,
         Self::ToolChoiceNeedsTools,
         Self::CallsNeedTools,
