@@ -47,7 +47,7 @@ pub struct WaitHeaders<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reported {
     pub(crate) message: String,
-    /// Its `code` and its `type`, in small letters.
+    /// Its `code`, its `type` and its `status`, in small letters.
     pub(crate) codes: Vec<String>,
     /// A code that is a number, where one can be a status.
     pub(crate) status: Option<u16>,
@@ -82,12 +82,51 @@ const BY_CODE: &[(&str, FailureKind)] = &[
     ("service_unavailable", FailureKind::Overloaded),
     ("invalid_prompt", FailureKind::BadRequest),
     ("timeout_error", FailureKind::Timeout),
+    ("resource_exhausted", FailureKind::RateLimit),
+    ("throttlingexception", FailureKind::RateLimit),
+    ("throttling", FailureKind::RateLimit),
+    // A policy does not change between two tries; another provider may have another.
+    ("content_filter", FailureKind::BadRequest),
+    ("content_policy_violation", FailureKind::BadRequest),
+    ("data_inspection_failed", FailureKind::BadRequest),
 ];
 
-/// Words of an account that is empty; looked for in 402, 403 and 429. The word "billing" alone is not among
-/// them: Gemini says it of its limit a minute.
-const BILLING_WORDS: &[&str] =
-    &["insufficient balance", "insufficient credit", "insufficient quota", "credit balance is too low"];
+/// Words that say what it is, at these statuses (0 is an error inside a stream); the first row that fits counts.
+const BY_WORDS: &[(&[u16], &[&str], FailureKind)] = &[
+    (&[400, 402, 403, 429], BILLING_WORDS, FailureKind::Billing),
+    (&[403], &["billing"], FailureKind::Billing),
+    (&[0, 400, 413, 422, 500], OVERFLOW_WORDS, FailureKind::Overflow),
+    (&[400, 403], POLICY_WORDS, FailureKind::BadRequest),
+    (&[429], &["overload", "high load", "too busy"], FailureKind::Overloaded),
+    (&[400, 500], &["no models loaded", "model not loaded"], FailureKind::NotFound),
+];
+
+/// Words of an account that is empty. The word "billing" alone is not among them: Gemini says it of its limit a
+/// minute.
+const BILLING_WORDS: &[&str] = &[
+    "insufficient balance",
+    "insufficient credit",
+    "insufficient quota",
+    "credit balance is too low",
+    "spending limit",
+    "key limit exceeded",
+    "exceeded your monthly",
+    "余额不足",
+    "欠费",
+];
+
+/// Words of who refuses for what is asked, not for who asks.
+const POLICY_WORDS: &[&str] = &[
+    "requires moderation",
+    "flagged",
+    "content policy",
+    "content management policy",
+    "safety system",
+    "usage policies",
+];
+
+/// Words of a server that is not ready, and how long that takes: seconds for what is on a disk.
+const LOADING: (&str, Span) = ("loading model", Span::seconds(10));
 
 /// What stands before the time to wait, where a message tells it.
 const WAIT_WORDS: &[&str] = &["retry in ", "try again in ", "retry after "];
@@ -110,7 +149,7 @@ const UNITS: &[(&str, f64)] = &[
     ("hours", 36e5),
 ];
 
-/// Words of a request that is too long; looked for in 400, 413, 422 and 500 (llama.cpp).
+/// Words of a request that is too long.
 const OVERFLOW_WORDS: &[&str] = &[
     "maximum context length",
     "context length exceeded",
@@ -123,6 +162,10 @@ const OVERFLOW_WORDS: &[&str] = &[
     "maximum allowed input length",
     "too many tokens",
     "reduce the length of the messages",
+    "too long for the context",
+    "range of input length should be",
+    "超出模型最大长度",
+    "输入长度超过",
 ];
 
 /// What an error answer means.
@@ -199,12 +242,10 @@ fn kind(status: u16, reported: Option<&Reported>, wait: Option<Span>) -> Failure
     }
     let words = reported.map(|reported| reported.message.to_lowercase()).unwrap_or_default();
     let says = |list: &[&str]| list.iter().any(|known| words.contains(known));
+    let by_words = || BY_WORDS.iter().find(|(at, list, _)| at.contains(&status) && says(list));
     match status {
-        429 if wait.is_some() => FailureKind::RateLimit,
-        403 if words.contains("billing") => FailureKind::Billing,
-        402 | 403 | 429 if says(BILLING_WORDS) => FailureKind::Billing,
-        400 | 413 | 422 | 500 if says(OVERFLOW_WORDS) => FailureKind::Overflow,
-        0 if says(OVERFLOW_WORDS) => FailureKind::Overflow,
+        402 | 429 if wait.is_some() => FailureKind::RateLimit,
+        _ if let Some((_, _, kind)) = by_words() => *kind,
         401 | 403 => FailureKind::Auth,
         402 => FailureKind::Billing,
         404 | 410 => FailureKind::NotFound,
@@ -305,6 +346,8 @@ struct ErrorBody<'a> {
     #[serde(borrow, default, rename = "type")]
     type_: Option<&'a RawValue>,
     #[serde(borrow, default)]
+    status: Option<&'a RawValue>,
+    #[serde(borrow, default)]
     metadata: Option<&'a RawValue>,
     #[serde(borrow, default)]
     param: Option<&'a RawValue>,
@@ -338,7 +381,8 @@ impl Reported {
 
     fn of_fields(fields: &ErrorBody<'_>) -> Self {
         let said = fields.message.or(fields.detail).or(fields.error).or(fields.metadata);
-        let codes = [fields.code, fields.type_].into_iter().flatten().map(plain);
+        // Gemini's code is a number, and its word for it stands under `status`.
+        let codes = [fields.code, fields.type_, fields.status].into_iter().flatten().map(plain);
         let codes: Vec<String> =
             codes.map(|code| code.to_lowercase()).filter(|code| code != "null").collect();
         let status =
@@ -350,7 +394,9 @@ impl Reported {
 
     /// How long its message asks to wait.
     fn wait(&self) -> Option<Span> {
-        wait_said(&self.message.to_lowercase())
+        let words = self.message.to_lowercase();
+        let (loading, takes) = LOADING;
+        wait_said(&words).or_else(|| words.contains(loading).then_some(takes))
     }
 
     /// Without the key, which some servers tell back.

@@ -200,6 +200,52 @@ fn case_d10_d11_a_bad_output_limit_is_no_request_that_is_too_long() {
 }
 
 #[test]
+fn p04_errors_as_they_are_met_in_the_wild() {
+    check(&[
+        (
+            400,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the API."}}"#,
+            Billing,
+        ),
+        (403, r#"{"error":{"message":"Key limit exceeded (total limit)","code":403}}"#, Billing),
+        (402, r#"{"error":{"message":"Quota used; please try again in 20s"}}"#, RateLimit),
+        (429, r#"{"error":{"code":"1113","message":"余额不足或无可用资源包,请充值。"}}"#, Billing),
+        (
+            429,
+            r#"{"error":{"code":429,"message":"Quota exceeded for requests","status":"RESOURCE_EXHAUSTED"}}"#,
+            RateLimit,
+        ),
+        (400, r#"{"message":"Rate exceeded","type":"ThrottlingException"}"#, RateLimit),
+        (429, r#"{"error":{"message":"The service is overloaded, try later"}}"#, Overloaded),
+        (529, r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#, Overloaded),
+        (
+            403,
+            r#"{"error":{"message":"Your chosen model requires moderation and your input was flagged","code":403}}"#,
+            BadRequest,
+        ),
+        (400, r#"{"error":{"message":"The response was filtered","code":"content_filter"}}"#, BadRequest),
+        (404, r#"{"error":{"message":"No endpoints found that support tool use."}}"#, NotFound),
+        (400, r#"{"error":"No models loaded. Please load a model in the developer page."}"#, NotFound),
+        (
+            404,
+            r#"{"error":{"message":"model 'qwen' not found, try pulling it first","type":"api_error"}}"#,
+            NotFound,
+        ),
+        (401, r#"{"error":{"message":"token expired"}}"#, Auth),
+        (400, r#"{"error":{"message":"Range of input length should be [1, 30720]"}}"#, Overflow),
+        (
+            500,
+            r#"{"error":{"message":"the request exceeds the available context size","type":"server_error"}}"#,
+            Overflow,
+        ),
+        (500, r#"{"error":{"message":"flagged a bug"}}"#, Other),
+    ]);
+    let loading =
+        classified(503, r#"{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}"#);
+    assert_eq!((loading.kind, loading.retry_after), (Overloaded, Some(Span::seconds(10))));
+}
+
+#[test]
 fn p04_an_answer_with_an_error_used_nothing_and_says_little() {
     let long = format!(r#"{{"error":{{"message":"{}"}}}}"#, "x".repeat(100_000));
     let failure = classified(500, &long);
