@@ -15,10 +15,18 @@ pub struct Usage {
     pub cached: u64,
     /// Of the output, reasoning.
     pub reasoning: u64,
+    /// Of the input, written to the provider's cache, where that has a price of its own.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cache_written: u64,
+}
+
+// serde's `skip_serializing_if` hands over a reference.
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Usage {
-    /// Input and output; the other two are parts of these.
+    /// Input and output; the others are parts of these.
     pub fn total(&self) -> u64 {
         self.input.saturating_add(self.output)
     }
@@ -31,6 +39,7 @@ impl Usage {
             output: self.output.saturating_add(other.output),
             cached: self.cached.saturating_add(other.cached),
             reasoning: self.reasoning.saturating_add(other.reasoning),
+            cache_written: self.cache_written.saturating_add(other.cache_written),
         }
     }
 }

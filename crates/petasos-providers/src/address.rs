@@ -58,6 +58,11 @@ impl Address {
     }
 }
 
+/// True for an address of a server on this machine.
+pub(crate) fn is_on_this_machine(url: &str) -> bool {
+    Address::read(url).is_some_and(|address| is_loopback(&address.host))
+}
+
 /// True for `localhost`, names below it, and the addresses of the loopback.
 pub(crate) fn is_loopback(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');

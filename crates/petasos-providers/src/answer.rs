@@ -16,12 +16,13 @@ use petasos_core::usage::Usage;
 
 use crate::anthropic::MessagesDecoder;
 use crate::classify::{Reported, classify_reported, is_html, printable, sample};
+use crate::counts::Counts;
 use crate::finish::given_up;
 pub(crate) use crate::finish::other_finish;
 use crate::openai_chat::ChatDecoder;
 use crate::openai_responses::ResponsesDecoder;
 use crate::provider::ReplyEvent;
-use crate::quirks::{Quirks, origin};
+use crate::quirks::{CostTold, Quirks, origin};
 use crate::secret::Secret;
 use crate::spoken::{Met, other_wires, wire_name, wire_of_event};
 use crate::sse::{EVENT_CAP, SseEvent, SseReader};
@@ -107,6 +108,9 @@ pub(crate) struct Answer {
     bytes: usize,
     /// The usage as told last.
     pub(crate) usage: Option<Usage>,
+    /// What it costs, as told last by a server that is known to tell.
+    micro_usd: Option<u64>,
+    cost_told: CostTold,
     /// The model as the server named it.
     pub(crate) model: Option<Text>,
     /// An error that the event told which is being read.
@@ -138,6 +142,8 @@ impl AnswerDecoder {
             key: None,
             bytes: 0,
             usage: None,
+            micro_usd: None,
+            cost_told: quirks.cost_told,
             model: None,
             reported: None,
             events: VecDeque::new(),
@@ -392,6 +398,16 @@ impl Answer {
         self.ended.is_some()
     }
 
+    /// Takes in what was used, as an event tells it. The last word counts: where a server reports with each event,
+    /// each holds the whole so far.
+    pub(crate) fn count(&mut self, counts: Counts) {
+        self.usage = counts.usage.or(self.usage);
+        match self.cost_told {
+            CostTold::InUsage => self.micro_usd = counts.micro_usd.or(self.micro_usd),
+            CostTold::Nowhere => {}
+        }
+    }
+
     /// Hands deltas on; `size` is that of the whole reply so far, in bytes and [`BLOCK`]s.
     pub(crate) fn emit(&mut self, deltas: Vec<Delta>, size: usize) {
         if size > REPLY_CAP {
@@ -416,7 +432,7 @@ impl Answer {
         self.events.push_back(ReplyEvent::Done(ReplyEnd {
             finish,
             usage: self.usage,
-            micro_usd: None,
+            micro_usd: self.micro_usd,
             timing: Timing::default(),
             model: self.model.take(),
         }));
@@ -450,15 +466,15 @@ impl Answer {
     pub(crate) fn fail_reported(&mut self, reported: &Reported) {
         let reported = reported.clone().without_key(self.key.as_ref());
         let failure = classify_reported(&self.host, &reported);
-        self.fail_with(Ended::Told, Failure { usage: self.usage, ..failure });
+        self.fail_with(Ended::Told, Failure { usage: self.usage, micro_usd: self.micro_usd, ..failure });
     }
 
     fn fail(&mut self, ended: Ended, kind: FailureKind, message: &str) {
         let message = message.into();
-        let usage = self.usage;
+        let (usage, micro_usd) = (self.usage, self.micro_usd);
         self.fail_with(
             ended,
-            Failure { kind, status: None, message, retry_after: None, remedy: None, usage, micro_usd: None },
+            Failure { kind, status: None, message, retry_after: None, remedy: None, usage, micro_usd },
         );
     }
 

@@ -6,7 +6,9 @@
 use petasos_core::request::Wire;
 
 use crate::address::Address;
-use crate::quirks::{AfterResults, Ids, MessagesKey, OutputCap, Quirks, ReasoningBack, StreamUsage};
+use crate::quirks::{
+    AfterResults, CostTold, Ids, MessagesKey, OutputCap, Quirks, ReasoningBack, StreamUsage,
+};
 
 /// A provider that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +61,8 @@ const ROWS: &[Row] = &[
         .with(Quirks { messages_key: MessagesKey::OwnHeader, ..Quirks::USUAL })
         .from("docs.claude.com/en/api/overview"),
     hosted("openrouter", "https://openrouter.ai/api/v1", &["OPENROUTER_API_KEY"], CHAT)
-        .from("openrouter.ai/docs/quickstart"),
+        .with(Quirks { cost_told: CostTold::InUsage, ..Quirks::USUAL })
+        .from("openrouter.ai/docs/quickstart, openrouter.ai/docs/use-cases/usage-accounting"),
     hosted("deepseek", "https://api.deepseek.com", &["DEEPSEEK_API_KEY"], CHAT)
         .with(Quirks { reasoning: ReasoningBack::Always, ..Quirks::USUAL })
         .from("api-docs.deepseek.com/guides/thinking_mode"),

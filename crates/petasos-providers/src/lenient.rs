@@ -9,7 +9,12 @@ use serde_json::value::RawValue;
 
 /// A number of tokens; what is none counts as 0.
 pub(crate) fn number(raw: Option<&RawValue>) -> u64 {
-    raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or(0)
+    known(raw).unwrap_or(0)
+}
+
+/// A number of tokens; what is none is unknown.
+pub(crate) fn known(raw: Option<&RawValue>) -> Option<u64> {
+    serde_json::from_str(raw?.get()).ok()
 }
 
 /// Reads an object. A struct is also read from an array, and an array is none.

@@ -9,6 +9,7 @@ mod anthropic;
 mod brackets;
 mod catalog;
 mod classify;
+mod counts;
 mod endpoint;
 mod error;
 mod finish;
@@ -18,6 +19,7 @@ mod models;
 mod network;
 mod openai_chat;
 mod openai_responses;
+mod prices;
 mod provider;
 mod quirks;
 mod reading;
@@ -31,13 +33,17 @@ mod writing;
 pub use answer::{AnswerDecoder, Ended, Fed};
 pub use catalog::{Place, Row, catalog, key_variables_of, row_of, wire_of};
 pub use classify::{ErrorAnswer, WaitHeaders, classify, wait_asked};
+pub use counts::micro_usd;
 pub use endpoint::{Endpoint, Timeouts};
 pub use error::ProviderError;
 pub use http::HttpProvider;
+pub use prices::{Price, PriceRow, Range, Tariff, prices, tariff_of};
 pub use provider::{
     Body, Encoder, Provider, ReplyEvent, ReplyStream, Tail, encoder, encoder_knowing, encoder_without,
 };
-pub use quirks::{AfterResults, Ids, MessagesKey, OutputCap, Quirks, ReasoningBack, StreamUsage, origin};
+pub use quirks::{
+    AfterResults, CostTold, Ids, MessagesKey, OutputCap, Quirks, ReasoningBack, StreamUsage, origin,
+};
 pub use secret::Secret;
 pub use sse::{EVENT_CAP, EventTooLarge, SseEvent, SseReader};
 pub use tokens::estimate;

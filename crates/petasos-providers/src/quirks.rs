@@ -28,6 +28,8 @@ pub struct Quirks {
     pub stream_usage: StreamUsage,
     /// Which headers the key of a Messages request goes into.
     pub messages_key: MessagesKey,
+    /// Where it tells what a reply costs.
+    pub cost_told: CostTold,
 }
 
 /// What the cap of a reply's tokens is called.
@@ -84,6 +86,15 @@ pub enum MessagesKey {
     OwnHeader,
 }
 
+/// Where a server tells what a reply costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CostTold {
+    /// It does not.
+    Nowhere,
+    /// `cost` of its usage, in dollars.
+    InUsage,
+}
+
 impl Quirks {
     /// The usual ways.
     pub const USUAL: Self = Self {
@@ -95,6 +106,7 @@ impl Quirks {
         unsealed: &[],
         stream_usage: StreamUsage::Asked,
         messages_key: MessagesKey::BothHeaders,
+        cost_told: CostTold::Nowhere,
     };
 
     /// These, and what was learnt since.

@@ -60,7 +60,7 @@ pub struct UsageOfRun {
 impl UsageOfRun {
     /// Usage with its cost.
     pub fn new(usage: &Usage, micro_usd: Option<u64>) -> Self {
-        let Usage { input, output, cached, reasoning } = *usage;
+        let Usage { input, output, cached, reasoning, cache_written: _ } = *usage;
         Self { input, output, cached, reasoning, micro_usd }
     }
 }

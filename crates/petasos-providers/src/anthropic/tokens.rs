@@ -70,6 +70,7 @@ impl Tokens {
         }
         let input = self.input.saturating_add(self.cache_written).saturating_add(self.cache_read);
         let reasoning = self.thinking.min(self.output);
-        Some(Usage { input, output: self.output, cached: self.cache_read, reasoning })
+        let (cached, cache_written) = (self.cache_read, self.cache_written);
+        Some(Usage { input, output: self.output, cached, reasoning, cache_written })
     }
 }

@@ -1,12 +1,12 @@
 //! A chunk of a streamed reply, or a whole reply, as servers write them: strict about JSON, lenient about
 //! everything that servers disagree on.
 
-use petasos_core::usage::Usage;
 use serde::Deserialize;
 use serde::de::Error as _;
 use serde_json::value::RawValue;
 
-use crate::lenient::{number, object, plain, string};
+use crate::counts::Counts;
+use crate::lenient::{object, plain, string};
 
 /// A chunk. Each field is missing, null or of another type somewhere, which costs that field alone.
 #[derive(Deserialize)]
@@ -23,6 +23,8 @@ pub(super) struct Chunk<'a> {
     object: Option<&'a RawValue>,
     #[serde(borrow, default)]
     x_groq: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    timings: Option<&'a RawValue>,
 }
 
 /// What Groq adds to the last chunk, also where nobody asked for the usage.
@@ -42,6 +44,8 @@ pub(super) struct Choice<'a> {
     message: Option<&'a RawValue>,
     #[serde(borrow, default)]
     finish_reason: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    usage: Option<&'a RawValue>,
 }
 
 /// What a chunk adds to the reply.
@@ -86,34 +90,6 @@ struct Part<'a> {
     text: Option<&'a RawValue>,
     #[serde(borrow, default)]
     thinking: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct UsageFields<'a> {
-    #[serde(borrow, default)]
-    prompt_tokens: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    completion_tokens: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    total_tokens: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    prompt_cache_hit_tokens: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    prompt_tokens_details: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    completion_tokens_details: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct InputDetails<'a> {
-    #[serde(borrow, default)]
-    cached_tokens: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct OutputDetails<'a> {
-    #[serde(borrow, default)]
-    reasoning_tokens: Option<&'a RawValue>,
 }
 
 /// What a piece says, in its order.
@@ -168,29 +144,16 @@ impl<'a> Chunk<'a> {
         self.model.and_then(string).filter(|model| !model.is_empty())
     }
 
-    pub(super) fn usage(&self) -> Option<Usage> {
-        let groq: Option<GroqFields<'_>> = self.x_groq.and_then(|raw| serde_json::from_str(raw.get()).ok());
-        let groq = groq.and_then(|groq| groq.usage);
-        let fields: UsageFields<'_> = serde_json::from_str(self.usage.or(groq)?.get()).ok()?;
-        // Numbers that nobody can read are unknown, and unknown is not zero.
-        let counts = [fields.prompt_tokens, fields.completion_tokens];
-        if !counts.into_iter().flatten().any(|raw| serde_json::from_str::<u64>(raw.get()).is_ok()) {
-            return None;
-        }
-        let reasoning: Option<OutputDetails<'_>> = fields.completion_tokens_details.and_then(object);
-        let reasoning = reasoning.map_or(0, |details| number(details.reasoning_tokens));
-        let cached: Option<InputDetails<'_>> = fields.prompt_tokens_details.and_then(object);
-        let cached = cached.map_or(0, |details| number(details.cached_tokens));
-        let input = number(fields.prompt_tokens);
-        let mut output = number(fields.completion_tokens);
-        // xAI counts reasoning beside the completion, OpenAI inside it; the total tells which.
-        let beside = input.checked_add(output).and_then(|sum| sum.checked_add(reasoning));
-        if reasoning > 0 && beside == Some(number(fields.total_tokens)) {
-            output += reasoning;
-        }
-        // DeepSeek has its own name for what came from the cache. A part is never more than the whole.
-        let cached = cached.max(number(fields.prompt_cache_hit_tokens)).min(input);
-        Some(Usage { input, output, cached, reasoning: reasoning.min(output) })
+    /// What was used, wherever it stands: beside the choices or in one of them (Moonshot), in what Groq adds, or in
+    /// llama.cpp's own words. The first place that tells counts; nothing is added up.
+    pub(super) fn counts(&self) -> Counts {
+        let groq = self.x_groq.and_then(object::<GroqFields<'_>>).and_then(|groq| groq.usage);
+        let in_choice =
+            self.choices().iter().filter(|choice| choice.is_first()).find_map(|choice| choice.usage);
+        let told = [self.usage, in_choice, groq].into_iter().flatten().map(Counts::read);
+        told.chain(self.timings.map(Counts::of_timings))
+            .find(|counts| counts.usage.is_some())
+            .unwrap_or_default()
     }
 }
 

@@ -85,7 +85,7 @@ impl ChatDecoder {
             answer.model = Some(model.into());
         }
         // The last word counts: where a server reports with each chunk, each holds the whole so far.
-        answer.usage = chunk.usage().or(answer.usage);
+        answer.count(chunk.counts());
         let mut deltas = Vec::new();
         for choice in chunk.choices().iter().filter(|choice| choice.is_first()) {
             if let Err(error) = self.choice(choice, &mut deltas) {

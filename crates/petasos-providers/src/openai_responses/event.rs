@@ -2,12 +2,12 @@
 //! everything that servers disagree on.
 
 use petasos_core::text::Text;
-use petasos_core::usage::Usage;
 use serde::Deserialize;
 use serde::de::Error as _;
 use serde_json::value::RawValue;
 
 use crate::answer::Answer;
+use crate::counts::Counts;
 use crate::lenient::{number, plain, string};
 
 /// An event. Which fields it has depends on its type, and each is missing or null somewhere.
@@ -95,28 +95,6 @@ struct Part<'a> {
     text: Option<&'a RawValue>,
     #[serde(borrow, default)]
     refusal: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct UsageFields<'a> {
-    #[serde(borrow, default)]
-    input_tokens: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    output_tokens: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    total_tokens: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    input_tokens_details: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    output_tokens_details: Option<&'a RawValue>,
-}
-
-#[derive(Default, Deserialize)]
-struct UsageDetails<'a> {
-    #[serde(borrow, default)]
-    cached_tokens: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    reasoning_tokens: Option<&'a RawValue>,
 }
 
 /// The items that this wire's replies are read for.
@@ -234,7 +212,7 @@ impl<'a> Response<'a> {
         if answer.model.is_none() {
             answer.model = word(self.model).map(Text::from);
         }
-        answer.usage = self.usage().or(answer.usage);
+        answer.count(self.usage.map(Counts::read).unwrap_or_default());
     }
 
     pub(super) fn status(&self) -> Option<String> {
@@ -249,29 +227,6 @@ impl<'a> Response<'a> {
     /// Why it is incomplete.
     pub(super) fn reason(&self) -> Option<String> {
         word(object::<IncompleteDetails<'_>>(self.incomplete_details?.get()).ok()?.reason)
-    }
-
-    fn usage(&self) -> Option<Usage> {
-        let fields: UsageFields<'_> = object(self.usage?.get()).ok()?;
-        // Numbers that nobody can read are unknown, and unknown is not zero.
-        let counts = [fields.input_tokens, fields.output_tokens];
-        if !counts.into_iter().flatten().any(|raw| serde_json::from_str::<u64>(raw.get()).is_ok()) {
-            return None;
-        }
-        let details = |raw: Option<&'a RawValue>| {
-            raw.and_then(|raw| object::<UsageDetails<'_>>(raw.get()).ok()).unwrap_or_default()
-        };
-        let reasoning = number(details(fields.output_tokens_details).reasoning_tokens);
-        let cached = number(details(fields.input_tokens_details).cached_tokens);
-        let input = number(fields.input_tokens);
-        let mut output = number(fields.output_tokens);
-        // xAI counts reasoning beside the output, OpenAI inside it; the total tells which.
-        let beside = input.checked_add(output).and_then(|sum| sum.checked_add(reasoning));
-        if reasoning > 0 && beside == Some(number(fields.total_tokens)) {
-            output += reasoning;
-        }
-        // A part is never more than the whole.
-        Some(Usage { input, output, cached: cached.min(input), reasoning: reasoning.min(output) })
     }
 }
 

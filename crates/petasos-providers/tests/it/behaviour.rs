@@ -2,6 +2,7 @@
 
 mod ends;
 mod http;
+mod p08;
 mod requests;
 mod valid;
 mod waits;

@@ -246,7 +246,7 @@ fn case_a07_chunks_without_choices() {
         end: Stop"#]],
     );
     let usage = decode(&[A07]).1.unwrap().usage;
-    assert_eq!(usage, Some(Usage { input: 11, output: 1, cached: 0, reasoning: 0 }));
+    assert_eq!(usage, Some(Usage { input: 11, output: 1, cached: 0, reasoning: 0, cache_written: 0 }));
 }
 
 #[test]

@@ -105,7 +105,7 @@ fn case_a23_what_is_not_known_is_skipped_and_the_rest_keeps_its_place() {
             end: ToolUse"#]],
     );
     let end = decode(A23).end.unwrap();
-    let usage = Usage { input: 5, output: 12, cached: 0, reasoning: 0 };
+    let usage = Usage { input: 5, output: 12, cached: 0, reasoning: 0, cache_written: 0 };
     assert_eq!(end.usage, Some(usage), "the output is told as a whole, not added");
     assert_eq!(end.model.as_deref(), Some("m"));
 }

@@ -73,7 +73,7 @@ fn difference(usual: &str, here: &str) -> String {
 }
 
 /// The differences of every row that has quirks, as the catalog has them. That of Anthropic is a header, which the
-/// tests of HTTP show.
+/// tests of HTTP show, and that of OpenRouter is in its replies (`behaviour/p08.rs`).
 #[test]
 fn every_row_with_quirks_has_its_bytes_shown_here() {
     let shown: Vec<String> = catalog()
@@ -83,7 +83,8 @@ fn every_row_with_quirks_has_its_bytes_shown_here() {
             let model = if row.quirks.sealed_reasoning.is_empty() { "m" } else { "gpt-5-mini" };
             let (known, unknown) = (at(row.name, model, row.wire()), at("example", model, row.wire()));
             let difference = difference(&body(&unknown, &items(&unknown)), &body(&known, &items(&known)));
-            let is_in_bytes = Quirks { messages_key: row.quirks.messages_key, ..Quirks::USUAL } != row.quirks;
+            let Quirks { messages_key, cost_told, .. } = row.quirks;
+            let is_in_bytes = Quirks { messages_key, cost_told, ..Quirks::USUAL } != row.quirks;
             assert_eq!(!difference.is_empty(), is_in_bytes, "{}", row.name);
             format!("{}: {} lines differ", row.name, difference.lines().count())
         })
@@ -91,6 +92,7 @@ fn every_row_with_quirks_has_its_bytes_shown_here() {
     expect![[r#"
         openai: 1 lines differ
         anthropic: 0 lines differ
+        openrouter: 0 lines differ
         deepseek: 4 lines differ
         moonshot: 4 lines differ
         mistral: 6 lines differ

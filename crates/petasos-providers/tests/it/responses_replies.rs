@@ -615,7 +615,9 @@ fn p08_tokens_from_every_shape_are_counted_once() {
     assert_eq!(usage(r#"{"input_tokens":9,"output_tokens":7}"#), Some([9, 7, 0, 0]));
     let odd =
         r#"{"input_tokens":9,"input_tokens_details":[4],"output_tokens":"7","output_tokens_details":null}"#;
-    assert_eq!(usage(odd), Some([9, 0, 0, 0]));
+    assert_eq!(usage(odd), None, "an output that is unknown is not zero");
+    let odd = odd.replace("\"7\"", "7");
+    assert_eq!(usage(&odd), Some([9, 7, 0, 0]));
     let over = all.replace(":4", ":400").replace(":5", ":500");
     assert_eq!(usage(&over), Some([9, 7, 9, 7]), "a part is no more than the whole");
     for unknown in ["null", "{}", "[]", r#""none""#, r#"{"input_tokens":null,"output_tokens":-1}"#] {

@@ -146,7 +146,7 @@ impl Decoding {
             }
         }
         let usage = usage.or(failure.as_ref().and_then(|failure| failure.usage));
-        let usage = usage.map(|Usage { input, output, cached, reasoning }| DecodedUsage {
+        let usage = usage.map(|Usage { input, output, cached, reasoning, cache_written: _ }| DecodedUsage {
             input,
             output,
             cached,

@@ -148,7 +148,7 @@ async fn p03_a_whole_reply_where_a_stream_was_asked_for_is_the_same_reply() {
     let end = end.unwrap();
     assert_eq!(end.finish, FinishReason::ToolUse);
     assert_eq!(end.model, Some("small-2".into()));
-    assert_eq!(end.usage, Some(Usage { input: 9, output: 4, cached: 0, reasoning: 0 }));
+    assert_eq!(end.usage, Some(Usage { input: 9, output: 4, cached: 0, reasoning: 0, cache_written: 0 }));
 }
 
 #[tokio::test]
