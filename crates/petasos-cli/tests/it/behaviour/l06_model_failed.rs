@@ -136,7 +136,12 @@ fn l06_nothing_twice() {
 #[test]
 fn l06_what_may_pass_is_tried_three_times() {
     let rows = [
-        (r#"{"fault":"garbage"}"#, "bad_stream", "HOST sent a stream that broke off before its end"),
+        (
+            r#"{"fault":"garbage"}"#,
+            "bad_stream",
+            "HOST sent \"\\0\\0\u{fffd}\u{fffd}<html\u{fffd}( }}]] 1e\", which is no stream; it was asked by the protocol \
+             chat; if it speaks another, try --api-mode responses or messages",
+        ),
         (
             r#"{"text":"This ends in the middle.","fault":{"cut_after_bytes":300}}"#,
             "bad_stream",
