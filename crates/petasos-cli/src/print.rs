@@ -230,6 +230,9 @@ impl Printer {
                  --park has them wait for your yes, petasos chat asks"
             ));
         }
+        if let Some(hint) = &result.hint {
+            talk(&format!("petasos: {hint}"));
+        }
         if let Some(error) = &result.error {
             talk(&format!("petasos: {}: {}", result.status, error.message));
             talk(&format!("  next: {}", error.hint));

@@ -26,6 +26,7 @@ use crate::quirks::{CostTold, Quirks, origin};
 use crate::secret::Secret;
 use crate::spoken::{Met, other_wires, wire_name, wire_of_event};
 use crate::sse::{EVENT_CAP, SseEvent, SseReader};
+use crate::written::{CallReading, Reader};
 
 /// Bytes of a stream for each byte of a reply: chunks are far larger than what they carry, and an
 /// endless row of empty ones ends here.
@@ -46,6 +47,9 @@ pub struct AnswerDecoder {
     met: Met,
     wire: Box<dyn WireDecoder>,
     answer: Answer,
+    reader: Reader,
+    /// Events that its reader has seen.
+    read: VecDeque<ReplyEvent>,
 }
 
 /// What some bytes of an answer were good for.
@@ -149,13 +153,22 @@ impl AnswerDecoder {
             events: VecDeque::new(),
             ended: None,
         };
-        Self { form: Form::Unknown(Vec::new()), asked: target.wire, met: Met::Nothing, wire, answer }
+        let (reader, read) = (Reader::Native, VecDeque::new());
+        let (asked, met) = (target.wire, Met::Nothing);
+        Self { form: Form::Unknown(Vec::new()), asked, met, wire, answer, reader, read }
     }
 
     /// One whose failures never show this key.
     #[must_use]
     pub fn hiding(mut self, key: Secret) -> Self {
         self.answer.key = Some(key);
+        self
+    }
+
+    /// One that reads calls in this way.
+    #[must_use]
+    pub fn reading(mut self, calls: &CallReading) -> Self {
+        self.reader = Reader::new(calls);
         self
     }
 
@@ -223,7 +236,13 @@ impl AnswerDecoder {
     /// The next event, in order; the last is `Done` or `Failed`. The timing of `Done` is zero: whoever has a
     /// clock fills it in.
     pub fn next_event(&mut self) -> Option<ReplyEvent> {
-        self.answer.events.pop_front()
+        while let Some(event) = self.answer.events.pop_front() {
+            self.reader.take(event, &mut self.read);
+            if !self.read.is_empty() {
+                break;
+            }
+        }
+        self.read.pop_front()
     }
 
     /// True once a finish reason came: what may follow is the usage.

@@ -3,12 +3,11 @@
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
-use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::stream;
 use petasos_core::entry::Head;
 use petasos_core::learnt::Learnt;
-use petasos_core::request::{Target, ToolMode, Wire};
+use petasos_core::request::{Target, Wire};
 use petasos_core::stop::FailureKind;
 use petasos_core::text::Text;
 use petasos_core::turn::Failure;
@@ -24,7 +23,7 @@ use crate::classify::{ErrorAnswer, WaitHeaders, classify, wait_asked};
 use crate::endpoint::{Endpoint, after};
 use crate::models;
 use crate::network::unreachable;
-use crate::provider::{Encoder, Provider, ReplyEvent, ReplyStream, encoder_knowing};
+use crate::provider::{Encoder, Outgoing, Provider, ReplyEvent, ReplyStream, encoder_knowing};
 use crate::quirks::{MessagesKey, Quirks};
 use crate::reading::Reading;
 use crate::spoken::other_wires;
@@ -55,7 +54,7 @@ struct Shared {
 
 /// Where a call stands.
 enum Calling {
-    Sending { shared: Arc<Shared>, target: Target, body: Bytes },
+    Sending { shared: Arc<Shared>, target: Target, body: Outgoing },
     Reading(Arc<Shared>, Box<Reading>),
     Ended,
 }
@@ -85,7 +84,7 @@ impl Provider for HttpProvider {
         encoder_knowing(target, head, learnt)
     }
 
-    fn call(&self, target: &Target, body: Bytes) -> ReplyStream {
+    fn call(&self, target: &Target, body: Outgoing) -> ReplyStream {
         let calling = Calling::Sending { shared: Arc::clone(&self.shared), target: target.clone(), body };
         Box::pin(stream::unfold(calling, advance))
     }
@@ -119,26 +118,24 @@ async fn advance(mut calling: Calling) -> Option<(ReplyEvent, Calling)> {
 impl Shared {
     /// Why a target cannot be asked here.
     fn refusal(&self, target: &Target) -> Option<Failure> {
-        let wire = self.endpoint.wire();
-        let message = match target.tool_mode {
-            ToolMode::Constrained | ToolMode::Text => "takes calls in the wire's own form alone",
-            ToolMode::Native if target.wire != wire => "is asked on another wire",
-            ToolMode::Native => return None,
-        };
-        let message = format!("the provider {} {message}; choose another target", self.endpoint.name());
+        if target.wire == self.endpoint.wire() {
+            return None;
+        }
+        let name = self.endpoint.name();
+        let message = format!("the provider {name} is asked on another wire; choose another target");
         Some(not_sent(FailureKind::BadRequest, &message))
     }
 
-    async fn post(&self, target: &Target, body: Bytes) -> Result<Reading, Failure> {
+    async fn post(&self, target: &Target, body: Outgoing) -> Result<Reading, Failure> {
         if let Some(refusal) = self.refusal(target) {
             return Err(refusal);
         }
         let started = Instant::now();
         let url = self.endpoint.url(request_path(self.endpoint.wire()));
-        let request = self.client()?.post(url).body(body);
+        let request = self.client()?.post(url).body(body.bytes);
         let request = request.header(CONTENT_TYPE, "application/json").header(ACCEPT, "text/event-stream");
         let response = self.send(request, started, Wanted::Reply).await?;
-        let decoder = AnswerDecoder::new(target, &self.host);
+        let decoder = AnswerDecoder::new(target, &self.host).reading(&body.calls);
         let decoder = match &self.endpoint.key {
             Some(key) => decoder.hiding(key.clone()),
             None => decoder,

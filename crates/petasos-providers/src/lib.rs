@@ -29,6 +29,7 @@ mod spoken;
 mod sse;
 mod tokens;
 mod writing;
+mod written;
 
 pub use answer::{AnswerDecoder, Ended, Fed};
 pub use catalog::{Place, Row, catalog, key_variables_of, row_of, wire_of};
@@ -39,7 +40,8 @@ pub use error::ProviderError;
 pub use http::HttpProvider;
 pub use prices::{Price, PriceRow, Range, Tariff, prices, tariff_of};
 pub use provider::{
-    Body, Encoder, Provider, ReplyEvent, ReplyStream, Tail, encoder, encoder_knowing, encoder_without,
+    Body, Encoder, Outgoing, Provider, ReplyEvent, ReplyStream, Tail, encoder, encoder_knowing,
+    encoder_without,
 };
 pub use quirks::{
     AfterResults, CostTold, Ids, MessagesKey, OutputCap, Quirks, ReasoningBack, StreamUsage, origin,
@@ -48,3 +50,4 @@ pub use secret::Secret;
 pub use sse::{EVENT_CAP, EventTooLarge, SseEvent, SseReader};
 pub use tokens::estimate;
 pub use writing::{Rule, WireNames};
+pub use written::{Asked, CallReading, written_call};

@@ -10,7 +10,7 @@ use petasos_core::entry::Head;
 use petasos_core::id::Digest;
 use petasos_core::learnt::Learnt;
 pub use petasos_core::request::Tail;
-use petasos_core::request::{Params, Target, Wire};
+use petasos_core::request::{Params, Target, ToolMode, Wire};
 use petasos_core::text::Text;
 use petasos_core::transcript::Item;
 use petasos_core::turn::{Delta, Failure, ReplyEnd};
@@ -19,6 +19,7 @@ use crate::anthropic::MessagesEncoder;
 use crate::openai_chat::ChatEncoder;
 use crate::openai_responses::ResponsesEncoder;
 use crate::writing::{Rule, Rules};
+use crate::written::{CallReading, Formats, Manner, WrittenEncoder};
 
 /// Who serves models.
 ///
@@ -30,7 +31,7 @@ pub trait Provider: fmt::Debug + Send + Sync {
 
     /// Sends a body that one of its encoders made, and gives back the reply as it comes. Nothing is sent
     /// before the stream is polled.
-    fn call(&self, target: &Target, body: Bytes) -> ReplyStream;
+    fn call(&self, target: &Target, body: Outgoing) -> ReplyStream;
 
     /// The names of the models it serves, in its own order.
     ///
@@ -81,6 +82,36 @@ pub struct Body {
     pub body: Digest,
     /// Its size in tokens, estimated.
     pub tokens: u64,
+    /// How the calls of its answer are read.
+    pub calls: CallReading,
+}
+
+/// A body on its way out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outgoing {
+    /// What is sent.
+    pub bytes: Bytes,
+    /// How the calls of its answer are read.
+    pub calls: CallReading,
+}
+
+/// Calls in the answer are read in the wire's own form.
+impl From<Bytes> for Outgoing {
+    fn from(bytes: Bytes) -> Self {
+        Self { bytes, calls: CallReading::Native }
+    }
+}
+
+impl From<&'static str> for Outgoing {
+    fn from(text: &'static str) -> Self {
+        Bytes::from(text).into()
+    }
+}
+
+impl From<&Body> for Outgoing {
+    fn from(body: &Body) -> Self {
+        Self { bytes: body.bytes.clone(), calls: body.calls.clone() }
+    }
 }
 
 /// An encoder for one session's requests to this target under this head. Pure. `head.tools` is an array of objects
@@ -100,9 +131,19 @@ pub fn encoder_without(rule: Rule, target: &Target, head: &Head) -> Box<dyn Enco
 }
 
 fn encoder_with(target: &Target, head: &Head, learnt: &Learnt, rules: Rules) -> Box<dyn Encoder> {
-    match target.wire {
-        Wire::Chat => Box::new(ChatEncoder::new(target, head, learnt, rules)),
-        Wire::Responses => Box::new(ResponsesEncoder::new(target, head, learnt, rules)),
-        Wire::Messages => Box::new(MessagesEncoder::new(target, head, learnt, rules)),
+    let on_wire = |head: &Head, formats: Formats| -> Box<dyn Encoder> {
+        match target.wire {
+            Wire::Chat => Box::new(ChatEncoder::new(target, head, learnt, rules).with_formats(formats)),
+            Wire::Responses => {
+                Box::new(ResponsesEncoder::new(target, head, learnt, rules).with_formats(formats))
+            }
+            // There is no response format on this wire; what is asked for in words may still come.
+            Wire::Messages => Box::new(MessagesEncoder::new(target, head, learnt, rules)),
+        }
+    };
+    match target.tool_mode {
+        ToolMode::Native => on_wire(head, Formats::default()),
+        ToolMode::Constrained => Box::new(WrittenEncoder::new(head, rules, Manner::Constrained, on_wire)),
+        ToolMode::Text => Box::new(WrittenEncoder::new(head, rules, Manner::Text, on_wire)),
     }
 }

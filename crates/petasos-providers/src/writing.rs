@@ -14,7 +14,7 @@ pub(crate) use allowed::allowed;
 pub(crate) use ids::WireIds;
 pub use names::WireNames;
 pub(crate) use parts::{Marks, Parts, escaped, json};
-pub(crate) use reply::{SentCall, calls, result, text_blocks, tool_specs, visible_text};
+pub(crate) use reply::{SentCall, ToolSpec, calls, result, text_blocks, tool_specs, visible_text};
 pub use rules::Rule;
 pub(crate) use rules::Rules;
 pub(crate) use said::{CONTINUE, NOT_SHOWN, note, said};

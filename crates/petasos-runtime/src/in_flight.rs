@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::future::{Future, pending};
 use std::sync::Arc;
 
-use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::{StreamExt as _, stream};
 use petasos_core::approval::Approved;
@@ -15,7 +14,7 @@ use petasos_core::text::Json;
 use petasos_core::time::{Permille, Span, Time};
 use petasos_core::tool::{Outcome, ToolOutput};
 use petasos_core::turn::{Failure, Input};
-use petasos_providers::{Provider, ReplyEvent};
+use petasos_providers::{Outgoing, Provider, ReplyEvent};
 use petasos_tools::{Context, Stop, Tool, trouble};
 use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, JoinError, JoinSet};
@@ -65,7 +64,7 @@ impl std::fmt::Debug for InFlight {
 pub(crate) struct Sending {
     pub(crate) request: RequestId,
     pub(crate) target: Target,
-    pub(crate) body: Bytes,
+    pub(crate) body: Outgoing,
     /// Chance, for the wait before another try.
     pub(crate) jitter: Permille,
     /// What it has to pass first.

@@ -24,6 +24,19 @@ const PROBE: Duration = Duration::from_millis(300);
 /// How long a server may take to list its models: it reads no prompt for that.
 const LISTING: Duration = Duration::from_secs(30);
 
+/// How a model is asked, where somebody says.
+#[derive(Clone, Copy, Debug, Default)]
+struct Forms {
+    api_mode: Option<Wire>,
+    tool_mode: Option<ToolMode>,
+}
+
+impl Forms {
+    fn of(named: &ModelNamed) -> Self {
+        Self { api_mode: named.api_mode, tool_mode: named.tool_mode }
+    }
+}
+
 /// A model that was chosen, and the ones after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chosen {
@@ -59,17 +72,18 @@ pub(crate) async fn choose(settings: &Settings, environment: &Environment) -> Re
     let named = with_key_in_environment(&settings.model, environment);
     let Some(provider) = named.place().map(str::to_owned) else {
         // A model that is named is not to be another one that happens to run here.
-        if !named.is_empty() {
+        let is_named = ModelNamed { tool_mode: None, ..named.clone() } != ModelNamed::default();
+        if is_named {
             return Err(nowhere(&named));
         }
-        let target = find(&endpoints, environment).await?;
+        let target = find(&endpoints, environment, Forms::of(&named)).await?;
         return Ok(Chosen { target, fallback, how: How::Found });
     };
     if let Some(model) = &named.name {
-        let target = endpoints.target(&provider, model, named.api_mode)?;
+        let target = endpoints.target(&provider, model, Forms::of(&named))?;
         return Ok(Chosen { target, fallback, how: How::Named });
     }
-    let any = endpoints.target(&provider, "", named.api_mode)?;
+    let any = endpoints.target(&provider, "", Forms::of(&named))?;
     let server = endpoints.serving(&any).map_err(ConfigError::Setting)?;
     let Ok(models) = tokio::time::timeout(LISTING, server.models()).await else {
         return Err(setting(&format!(
@@ -92,7 +106,7 @@ fn fallbacks(endpoints: &Endpoints) -> Result<Vec<Target>, ConfigError> {
         let Some(provider) = named.place() else {
             return Err(format!("{model} has neither `provider` nor `base_url`; give it one"));
         };
-        endpoints.target(provider, model, named.api_mode).map_err(|error| error.to_string())
+        endpoints.target(provider, model, Forms::of(named)).map_err(|error| error.to_string())
     };
     let (mut targets, mut wrong) = (Vec::new(), Vec::new());
     for (number, named) in (1..).zip(&endpoints.settings.fallback) {
@@ -175,11 +189,11 @@ fn key_variables(row: &Row) -> &'static [&'static str] {
 }
 
 /// Asks the servers that may run on this machine; each gets 300 ms, all at once.
-async fn find(endpoints: &Endpoints, environment: &Environment) -> Result<Target, ConfigError> {
+async fn find(endpoints: &Endpoints, environment: &Environment, forms: Forms) -> Result<Target, ConfigError> {
     if environment.get("PETASOS_NO_PROBE").is_none() {
         let local = catalog().iter().filter(|row| matches!(row.place, Place::Local { .. }));
         let probes = local.map(|row| async move {
-            let target = endpoints.target(row.name, "", None).ok()?;
+            let target = endpoints.target(row.name, "", forms).ok()?;
             let models = endpoints.serving(&target).ok()?;
             let models = tokio::time::timeout(PROBE, models.models()).await.ok()?.ok()?;
             Some(Target { model: models.into_iter().next()?, ..target })
@@ -223,10 +237,16 @@ impl Endpoints {
     }
 
     /// A target at a provider: a row of the catalog by name, or a base URL.
-    fn target(&self, provider: &str, model: &str, api_mode: Option<Wire>) -> Result<Target, ConfigError> {
-        let wire = api_mode.unwrap_or_else(|| wire_of(provider));
-        let target =
-            Target { provider: provider.into(), model: model.into(), wire, tool_mode: ToolMode::Native };
+    fn target(&self, provider: &str, model: &str, forms: Forms) -> Result<Target, ConfigError> {
+        let wire = forms.api_mode.unwrap_or_else(|| wire_of(provider));
+        let tool_mode = forms.tool_mode.unwrap_or(ToolMode::Native);
+        if (tool_mode, wire) == (ToolMode::Constrained, Wire::Messages) {
+            return Err(setting(
+                "with `tool_mode: constrained` a reply follows a format, and the protocol `messages` has none that \
+                 servers hold to; use `api_mode: chat` for the same server, or `tool_mode: text`",
+            ));
+        }
+        let target = Target { provider: provider.into(), model: model.into(), wire, tool_mode };
         self.endpoint(&target).map_err(ConfigError::Setting)?;
         Ok(target)
     }

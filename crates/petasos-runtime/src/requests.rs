@@ -10,7 +10,7 @@ use petasos_core::id::{Digest, Seq};
 use petasos_core::learnt::Learnt;
 use petasos_core::request::{Break, Draft, Measured, Tail, Target};
 use petasos_core::session::Session;
-use petasos_providers::{Body, Encoder, Provider};
+use petasos_providers::{Body, CallReading, Encoder, Outgoing, Provider};
 
 /// Finds who serves a target.
 pub trait Providers: fmt::Debug + Send + Sync {
@@ -54,7 +54,7 @@ pub(crate) struct Requests {
     /// Part hashes of the last request that the log has, and of the draft that was measured last.
     parts: Vec<Digest>,
     drafted: Vec<Digest>,
-    ready: Option<(Target, Result<Bytes, String>)>,
+    ready: Option<(Target, Result<Outgoing, String>)>,
 }
 
 impl Requests {
@@ -91,7 +91,7 @@ impl Requests {
                 return self.measured(draft, tail, &nothing());
             }
         };
-        self.ready = Some((draft.target.clone(), Ok(body.bytes.clone())));
+        self.ready = Some((draft.target.clone(), Ok(Outgoing::from(&body))));
         self.measured(draft, tail, &body)
     }
 
@@ -101,7 +101,7 @@ impl Requests {
     }
 
     /// The body of the draft that was measured last. It is sent once.
-    pub(crate) fn take_ready(&mut self) -> Option<(Target, Result<Bytes, String>)> {
+    pub(crate) fn take_ready(&mut self) -> Option<(Target, Result<Outgoing, String>)> {
         self.ready.take()
     }
 
@@ -173,5 +173,12 @@ fn smaller(one: Option<u64>, other: Option<u64>) -> Option<u64> {
 /// The body of a request that cannot be written.
 fn nothing() -> Body {
     let none = Digest([0; 32]);
-    Body { bytes: Bytes::new(), parts: Vec::new(), prefix: none, body: none, tokens: 0 }
+    Body {
+        bytes: Bytes::new(),
+        parts: Vec::new(),
+        prefix: none,
+        body: none,
+        tokens: 0,
+        calls: CallReading::Native,
+    }
 }

@@ -25,6 +25,9 @@ pub struct RunResult {
     pub budget: Option<&'static str>,
     /// What went wrong; none with `completed`.
     pub error: Option<ErrorTold>,
+    /// What a person should know of an answer that may be none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
     /// The stop reason as a type; none before a turn began.
     #[serde(skip)]
     pub reason: Option<StopReason>,
@@ -103,6 +106,7 @@ impl RunResult {
             session: None,
             budget: None,
             error: Some(ErrorTold { kind, message, hint }),
+            hint: None,
             reason: None,
             follows: Follows::Nothing,
         }
@@ -129,6 +133,14 @@ impl RunResult {
             ..Self::not_started(NotStarted::Usage, String::new(), String::new())
         }
     }
+}
+
+/// Of an answer that holds a call of this tool as text.
+pub(crate) fn call_in_text(tool: &str) -> String {
+    format!(
+        "the model wrote a call of {tool} as text, and it was not run; for a model that does so, set `tool_mode: text` or \
+         `tool_mode: constrained` under `model` in the config.yaml of the home folder"
+    )
 }
 
 /// The name of a stop reason.

@@ -97,7 +97,7 @@ impl Setup {
         let is_own = self.flags.base_url.is_none() && self.flags.names_a_model();
         if is_own || model.place().is_none() {
             let place = start.target.provider.to_string();
-            let is_at = model.place() == Some(&place);
+            let may_be_at = model.place().is_none_or(|named| *named == place);
             let (base_url, provider) =
                 if place.contains("://") { (Some(place), None) } else { (None, Some(place)) };
             *model = ModelNamed {
@@ -105,7 +105,9 @@ impl Setup {
                 name: self.flags.model.clone().or_else(|| Some(start.target.model.to_string())),
                 base_url,
                 api_mode: self.flags.api_mode.or(Some(start.target.wire)),
-                api_key_env: match (&self.flags.api_key_env, model.place().is_none() || is_at) {
+                // What stands with another place is about another model.
+                tool_mode: model.tool_mode.filter(|_| may_be_at).or(Some(start.target.tool_mode)),
+                api_key_env: match (&self.flags.api_key_env, may_be_at) {
                     (Some(named), _) => Some(named.clone()),
                     (None, true) => model.api_key_env.take(),
                     // It belongs to another place.

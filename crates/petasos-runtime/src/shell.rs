@@ -10,13 +10,13 @@ use petasos_core::budget::{Ledger, Worst};
 use petasos_core::claims::Rerun;
 use petasos_core::entry::{Body, Entry, Keep, Next, Reply, RequestEnd, RequestOutcome, TurnEnd};
 use petasos_core::id::{CallId, Digest, RequestId, Seq, SessionId};
-use petasos_core::request::Target;
+use petasos_core::request::{Target, ToolMode};
 use petasos_core::session::Session;
 use petasos_core::stop::{FailureKind, StopReason};
 use petasos_core::text::Text;
 use petasos_core::time::Permille;
 use petasos_core::turn::{Delta, Effect, Failure, Input, OnAsk, OpenCall, Passing, StoreFailure};
-use petasos_providers::WireNames;
+use petasos_providers::{WireNames, written_call};
 use petasos_tools::{Blobs, Context, Registry};
 use tokio::sync::mpsc;
 
@@ -27,7 +27,7 @@ use crate::in_flight::{InFlight, Sending};
 use crate::prepare::Preparing;
 use crate::prompt;
 use crate::requests::Requests;
-use crate::result::{Follows, RunResult, UsageOfRun, budget, error, status};
+use crate::result::{Follows, RunResult, UsageOfRun, budget, call_in_text, error, status};
 use crate::saver::{Saved, Saver};
 
 /// What a session works with beside its log; shared by the sessions of an agent.
@@ -402,9 +402,11 @@ impl Shell {
         }
         let has_detail = matches!(end.reason, StopReason::ModelFailed(_) | StopReason::NotSaved);
         let detail = self.detail.as_deref().filter(|_| has_detail);
+        let reply = crate::inspect::reply_of(session, end);
         let result = RunResult {
             status: status(end.reason),
-            reply: crate::inspect::reply_of(session, end),
+            hint: call_not_run(session, &reply).map(|tool| call_in_text(&tool)),
+            reply,
             steps: end.steps,
             usage,
             session: Some(self.session.clone()),
@@ -427,6 +429,15 @@ fn calls_told(seq: Seq, reply: &Reply) -> HashMap<CallId, ToolTold> {
         (call, ToolTold { tool: name, arguments, wants: WantsTold::Approval })
     };
     calls_of(seq, &reply.blocks).into_iter().map(told).collect()
+}
+
+/// The tool that an answer calls as text, where calls are not read from text: the person takes it for a success else.
+fn call_not_run(session: &Session, reply: &str) -> Option<Text> {
+    let target = session.turn()?.told().target();
+    match target.tool_mode {
+        ToolMode::Native => written_call(reply, session.head()?),
+        ToolMode::Constrained | ToolMode::Text => None,
+    }
 }
 
 fn open_call(session: &Session, call: CallId) -> Option<&OpenCall> {

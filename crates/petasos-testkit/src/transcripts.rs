@@ -42,12 +42,14 @@ pub struct Transcript {
 /// Whom requests go to in tests of any transcript: of each wire somebody with a profile of their own, somebody that
 /// nobody knows, and two models of one provider; each quirk of the catalog that shows in bytes is somebody's.
 pub fn targets() -> Vec<Target> {
-    let target = |provider: &str, model: &str, wire| Target {
+    let in_mode = |tool_mode, provider: &str, model: &str, wire| Target {
         provider: provider.into(),
         model: model.into(),
         wire,
-        tool_mode: ToolMode::Native,
+        tool_mode,
     };
+    let target = |provider: &str, model: &str, wire| in_mode(ToolMode::Native, provider, model, wire);
+    // Each has a name of its own, for what is sealed by one goes to no other.
     vec![
         target("example", "small", Wire::Chat),
         target("deepseek", "deepseek-chat", Wire::Chat),
@@ -62,6 +64,11 @@ pub fn targets() -> Vec<Target> {
         target("anthropic", "claude-other", Wire::Messages),
         target("vllm", "small", Wire::Messages),
         target("example", "small", Wire::Messages),
+        in_mode(ToolMode::Constrained, "formats", "small", Wire::Chat),
+        in_mode(ToolMode::Constrained, "formats", "small", Wire::Responses),
+        in_mode(ToolMode::Text, "marks", "small", Wire::Chat),
+        in_mode(ToolMode::Text, "marks", "small", Wire::Responses),
+        in_mode(ToolMode::Text, "marks", "small", Wire::Messages),
     ]
 }
 
@@ -243,7 +250,16 @@ impl Transcripts<'_> {
         };
         self.count_if(finish == FinishReason::Cut, "a reply was interrupted");
         self.count_if(finish == FinishReason::Length, "a reply was cut at its cap");
-        let blocks = self.blocks(&finish);
+        let form = match self.origins[self.origin].1.tool_mode {
+            ToolMode::Native => CallForm::Native,
+            // A server may pass the format over, and make calls in the wire's own form of what it finds.
+            ToolMode::Constrained => {
+                *self.dice.weighed(&[(8, CallForm::Constrained), (1, CallForm::Text), (1, CallForm::Native)])
+            }
+            ToolMode::Text => *self.dice.weighed(&[(8, CallForm::Text), (1, CallForm::Native)]),
+        };
+        let blocks = self.blocks(&finish, form);
+        let raw = self.raw(form);
         let calls = blocks.iter().filter(|block| matches!(block, Block::Call(_))).count();
         let says = blocks.iter().any(|block| match block {
             Block::Text(text) => !text.is_blank(),
@@ -262,7 +278,7 @@ impl Transcripts<'_> {
         let reply = Reply {
             request: RequestId(Seq(self.seq - 1)),
             blocks,
-            raw: None,
+            raw,
             finish,
             usage: Charge::Reported(Usage::default()),
             micro_usd: None,
@@ -284,14 +300,35 @@ impl Transcripts<'_> {
         })
     }
 
-    fn blocks(&mut self, finish: &FinishReason) -> Vec<Block> {
+    /// The text of a reply whose calls are not in the wire's own form: what its mode asks for, or not.
+    fn raw(&mut self, form: CallForm) -> Option<Text> {
+        let (what, raw) = match form {
+            CallForm::Native => return None,
+            CallForm::Constrained => *self.dice.pick(&[
+                ("a format was followed", r#"{"name": "ls", "arguments": {"path": "a"}}"#),
+                ("a format was followed", r#"{"name": "answer", "arguments": {"text": "Done."}}"#),
+                ("a format was cut", r#"{"name": "ls", "argum"#),
+                ("a format was passed over", "Done."),
+                ("a raw text is blank", " \n"),
+            ]),
+            CallForm::Text => *self.dice.pick(&[
+                ("a call was marked", "So:\n<tool_call>\n{\"name\":\"ls\",\"arguments\":{}}\n</tool_call>"),
+                ("a mark was cut", "<tool_call>{\"name\""),
+                ("a raw text is blank", ""),
+            ]),
+        };
+        self.count(what);
+        Some(raw.into())
+    }
+
+    fn blocks(&mut self, finish: &FinishReason, form: CallForm) -> Vec<Block> {
         let mut blocks = Vec::new();
         for _ in 0..self.dice.below(5) {
             let block = match self.dice.below(10) {
                 0 => Block::Reasoning(self.text()),
                 1 | 2 => self.opaque(),
                 3..=5 => Block::Text(self.text()),
-                _ => self.call(finish),
+                _ => self.call(finish, form),
             };
             blocks.push(block);
         }
@@ -335,7 +372,7 @@ impl Transcripts<'_> {
         Block::Opaque(Opaque { origin, raw: Json::try_from(&*raw).expect("sealed blocks are JSON") })
     }
 
-    fn call(&mut self, finish: &FinishReason) -> Block {
+    fn call(&mut self, finish: &FinishReason, form: CallForm) -> Block {
         let (what, id): (&str, Option<&str>) = *self.dice.weighed(&[
             (5, ("an id is good", Some("call_9f2c7a10"))),
             (2, ("an id is missing", None)),
@@ -381,10 +418,10 @@ impl Transcripts<'_> {
         let complete = *finish == FinishReason::Stop || self.dice.permille(300);
         self.count_if(!complete, "a call is not whole");
         Block::Call(ModelCall {
-            wire_id: id.map(Text::from),
+            wire_id: id.filter(|_| form == CallForm::Native).map(Text::from),
             name: name.into(),
             arguments: arguments.into(),
-            form: CallForm::Native,
+            form,
             complete,
         })
     }

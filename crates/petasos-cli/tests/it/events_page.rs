@@ -184,8 +184,10 @@ fn every_type_and_field_of_the_page_is_seen_in_sessions() {
     assert_eq!(refused.result()["status"], "completed", "{refused:?}");
     assert_eq!(place.read("ran"), None);
     let wrong = place.petasos_does(&["run", "--json", "--max-step", "3"]);
+    let server = ModelServer::start(r#"{"text":"<tool_call>{\"name\":\"list_files\"}</tool_call>"}"#);
+    let written = place.run_json(&server, &["Do it."]);
 
-    let runs = [&parked, &over, &refused, &wrong];
+    let runs = [&parked, &over, &refused, &wrong, &written];
     let seen: BTreeSet<String> = runs.iter().flat_map(|run| run.types()).collect();
     assert_eq!(seen, types());
     let met: BTreeSet<String> = runs.into_iter().flat_map(shown).collect();

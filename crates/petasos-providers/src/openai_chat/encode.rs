@@ -17,6 +17,7 @@ use crate::writing::{
     CONTINUE, NOT_SHOWN, Parts, Rule, Rules, WireIds, WireNames, calls, escaped, json, note, result, said,
     tool_specs, visible_text,
 };
+use crate::written::Formats;
 
 /// Stands between results and what a user says then, at servers that let only the assistant speak there.
 const RESULTS_SEEN: &str = "I have the results.";
@@ -30,6 +31,7 @@ pub struct ChatEncoder {
     origin: Text,
     learnt: Learnt,
     has_tools: bool,
+    formats: Formats,
     /// What stands at the end of the messages.
     last: Last,
     ids: WireIds,
@@ -111,6 +113,7 @@ impl ChatEncoder {
             rules,
             origin: origin(target),
             has_tools: false,
+            formats: Formats::default(),
             last: Last::Nothing,
             ids: WireIds::new(quirks.ids, rules),
             names: WireNames::new(tool_specs(head).iter().map(|spec| &*spec.name), rules),
@@ -132,6 +135,11 @@ impl ChatEncoder {
         }
         encoder.parts.add(&system);
         encoder
+    }
+
+    /// One that asks for replies of these formats.
+    pub(crate) fn with_formats(self, formats: Formats) -> Self {
+        Self { formats, ..self }
     }
 
     fn tools(&self, head: &Head) -> String {
@@ -273,6 +281,12 @@ impl Encoder for ChatEncoder {
         let may_choose = may_choose && self.learnt.sends(Parameter::ToolChoice);
         if may_choose && params.tool_choice == ToolChoice::Forbidden {
             end.push_str(",\"tool_choice\":\"none\"");
+        }
+        if let Some(schema) = self.formats.of(params.tool_choice) {
+            end.push_str(&format!(
+                ",\"response_format\":{{\"type\":\"json_schema\",\"json_schema\":{{\"name\":\"reply\",\
+                 \"schema\":{schema}}}}}"
+            ));
         }
         if let Some(most) = tail.max_output.filter(|_| self.learnt.sends(Parameter::MaxOutput)) {
             let name = match self.quirks.output_cap {

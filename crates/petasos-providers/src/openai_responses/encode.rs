@@ -18,6 +18,7 @@ use crate::writing::{
     CONTINUE, NOT_SHOWN, Parts, Rule, Rules, WireIds, WireNames, allowed, calls, escaped, json, note, result,
     said, text_blocks, tool_specs,
 };
+use crate::written::Formats;
 
 /// The smallest cap of the output that OpenAI takes.
 const LEAST_OUTPUT: u64 = 16;
@@ -36,6 +37,7 @@ pub(crate) struct ResponsesEncoder {
     rules: Rules,
     origin: Text,
     has_tools: bool,
+    formats: Formats,
     /// What stands at the end of the input.
     last: Last,
     ids: WireIds,
@@ -139,6 +141,7 @@ impl ResponsesEncoder {
             rules,
             origin: origin(target),
             has_tools: false,
+            formats: Formats::default(),
             last: Last::Nothing,
             ids: WireIds::new(quirks.ids, rules),
             names: WireNames::new(tool_specs(head).iter().map(|spec| &*spec.name), rules),
@@ -163,6 +166,11 @@ impl ResponsesEncoder {
         system.push_str(",\"input\":[");
         encoder.parts.add(&system);
         encoder
+    }
+
+    /// One that asks for replies of these formats.
+    pub(crate) fn with_formats(self, formats: Formats) -> Self {
+        Self { formats, ..self }
     }
 
     fn tools(&self, head: &Head) -> String {
@@ -313,6 +321,11 @@ impl Encoder for ResponsesEncoder {
         let may_choose = may_choose && self.learnt.sends(Parameter::ToolChoice);
         if may_choose && params.tool_choice == ToolChoice::Forbidden {
             end.push_str(",\"tool_choice\":\"none\"");
+        }
+        if let Some(schema) = self.formats.of(params.tool_choice) {
+            end.push_str(&format!(
+                ",\"text\":{{\"format\":{{\"type\":\"json_schema\",\"name\":\"reply\",\"schema\":{schema}}}}}"
+            ));
         }
         if let Some(most) = tail.max_output.filter(|_| self.learnt.sends(Parameter::MaxOutput)) {
             let least = if self.rules.hold(Rule::OutputCapIsTaken) { LEAST_OUTPUT } else { 0 };

@@ -7,6 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::provider::Body;
 use crate::tokens;
+use crate::written::CallReading;
 
 /// The parts of a request (I8), one after the other. A part may end in the middle of a message, so that what
 /// is said next can go into the same one; whoever writes the next part or the end closes it.
@@ -70,6 +71,7 @@ impl Parts {
             prefix: Digest(self.hash.clone().finalize().into()),
             body,
             tokens: self.tokens.saturating_add(tokens::estimate(end)),
+            calls: CallReading::Native,
         }
     }
 }

@@ -19,10 +19,15 @@
 )]
 
 use std::path::Path;
+use std::sync::Arc;
 
-use petasos_core::request::{Target, ToolMode, Wire};
+use petasos_core::entry::{Content, Head, Said, Speaker, When};
+use petasos_core::id::Digest;
+use petasos_core::request::{Params, Target, ToolChoice, ToolMode, Wire};
+use petasos_core::text::Json;
+use petasos_core::transcript::Item;
 use petasos_core::turn::Delta;
-use petasos_providers::{AnswerDecoder, Ended, ReplyEvent, SseEvent, SseReader};
+use petasos_providers::{AnswerDecoder, CallReading, Ended, ReplyEvent, SseEvent, SseReader, Tail, encoder};
 use petasos_testkit::random::dice::Dice;
 
 /// An input is never longer than this.
@@ -74,6 +79,11 @@ const TOKENS: &[&str] = &[
     "{\"a\":{\"a\":",
     "data: {\"type\":\"response.completed\",\"response\":{}}\n\n",
     "data: {\"type\":\"message_stop\"}\n\n",
+    "<tool_call>",
+    "</tool_call>",
+    "\\n```\\n",
+    "{\\\"name\\\":\\\"read_file\\\",\\\"arguments\\\":{",
+    "{\\\"name\\\":\\\"answer\\\",\\\"arguments\\\":{\\\"text\\\":\\\"",
 ];
 
 fn main() {
@@ -92,6 +102,7 @@ fn main() {
     };
     let count: u64 = count.parse().expect("a count");
     let seeds = seeds(wire);
+    let readings = readings();
     let mut ends = [0_u64; 4];
     for number in 0..count {
         let mut dice = Dice::new(seed ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15));
@@ -100,7 +111,7 @@ fn main() {
         let run = std::panic::AssertUnwindSafe(|| match wire {
             None => read_events(&mut dice, &input),
             Some(wire) => {
-                let ended = read_answer(&mut dice, wire, &input);
+                let ended = read_answer(&mut dice, wire, &readings, &input);
                 ends[ended as usize] += 1;
             }
         });
@@ -126,7 +137,7 @@ fn seeds(wire: Option<Wire>) -> Vec<Vec<u8>> {
         paths.sort();
         paths.into_iter().map(|path| std::fs::read(path).unwrap())
     };
-    let mut seeds: Vec<Vec<u8>> = folder("cases").collect();
+    let mut seeds: Vec<Vec<u8>> = folder("cases").chain(folder("written")).collect();
     for (name, of) in [("chat", Wire::Chat), ("responses", Wire::Responses), ("messages", Wire::Messages)] {
         if wire.is_none_or(|wire| wire == of) {
             seeds.extend(folder(&format!("cassettes/{name}")));
@@ -211,10 +222,35 @@ fn read_events(dice: &mut Dice, input: &[u8]) {
     assert_eq!(read(&pieces(dice, input)), read(&[input]), "the split changed the events");
 }
 
-fn read_answer(dice: &mut Dice, wire: Wire, input: &[u8]) -> Ended {
+/// How calls are read in each mode, of a request that has the tools of the streams and a result with a call in it.
+fn readings() -> Vec<CallReading> {
+    let tools = r#"[{"name":"read_file","parameters":{"type":"object"}},{"name":"shell","parameters":{"type":"object"}}]"#;
+    let head = Head {
+        system: "".into(),
+        tools: Json::try_from(tools).expect("tools are JSON"),
+        toolset: "default".into(),
+        reason: "new".into(),
+        hash: Digest([0; 32]),
+    };
+    let content = vec![Content::Text(r#"{"name":"shell","arguments":{"command":"ls"}}"#.into())];
+    let said = Said { from: Speaker::Person, content, notes: vec![], when: When::Now, withdraws: None };
+    [ToolMode::Native, ToolMode::Constrained, ToolMode::Text]
+        .into_iter()
+        .map(|tool_mode| {
+            let target =
+                Target { provider: "example".into(), model: "m".into(), wire: Wire::Chat, tool_mode };
+            let mut encoder = encoder(&target, &head);
+            encoder.push(&Item::Said(Arc::new(said.clone())));
+            encoder.body(&Params { tool_choice: ToolChoice::Auto }, &Tail::default()).calls
+        })
+        .collect()
+}
+
+fn read_answer(dice: &mut Dice, wire: Wire, readings: &[CallReading], input: &[u8]) -> Ended {
+    let reading = dice.pick(readings);
     let target = Target { provider: "deepseek".into(), model: "m".into(), wire, tool_mode: ToolMode::Native };
     let read = |pieces: &[&[u8]]| {
-        let mut decoder = AnswerDecoder::new(&target, "models.example");
+        let mut decoder = AnswerDecoder::new(&target, "models.example").reading(reading);
         let mut events = Vec::new();
         for piece in pieces {
             decoder.feed(piece);

@@ -29,3 +29,4 @@ mod responses_requests;
 mod say;
 mod server;
 mod split;
+mod written;

@@ -30,6 +30,7 @@ pub const NAMES: &[Name] = &[
     Name { name: "model.name", workspace: Workspace::Set },
     never("model.base_url"),
     never("model.api_mode"),
+    never("model.tool_mode"),
     never("model.api_key_env"),
     never("model.window"),
     never("model.max_output"),

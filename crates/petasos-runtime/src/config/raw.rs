@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use petasos_core::request::Wire;
+use petasos_core::request::{ToolMode, Wire};
 use petasos_core::turn::OnAsk;
 use serde::Deserialize;
 
@@ -32,6 +32,7 @@ pub(super) struct RawModel {
     pub(super) name: Option<String>,
     pub(super) base_url: Option<String>,
     pub(super) api_mode: Option<Wire>,
+    pub(super) tool_mode: Option<ToolMode>,
     pub(super) api_key_env: Option<String>,
     pub(super) window: Option<u64>,
     pub(super) max_output: Option<u64>,

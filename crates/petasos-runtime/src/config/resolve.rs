@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use petasos_core::bounded::Cap;
 use petasos_core::budget::Limits;
-use petasos_core::request::Wire;
+use petasos_core::request::{ToolMode, Wire};
 use petasos_core::time::Span;
 use petasos_core::turn::{Guards, OnAsk};
 use petasos_store::Durability;
@@ -47,6 +47,8 @@ pub struct ModelNamed {
     pub base_url: Option<String>,
     /// The wire it speaks.
     pub api_mode: Option<Wire>,
+    /// How it calls tools.
+    pub tool_mode: Option<ToolMode>,
     /// The variable that holds the key.
     pub api_key_env: Option<String>,
 }
@@ -160,6 +162,7 @@ impl Settings {
             name: flags.model.clone(),
             base_url: flags.base_url.clone(),
             api_mode: flags.api_mode,
+            tool_mode: None,
             api_key_env: flags.api_key_env.clone(),
         };
         let from_environment = ModelNamed {
@@ -167,6 +170,7 @@ impl Settings {
             name: variable("PETASOS_MODEL"),
             base_url: variable("PETASOS_BASE_URL"),
             api_mode,
+            tool_mode: None,
             api_key_env: variable("PETASOS_API_KEY_ENV"),
         };
         let from_workspace = ModelNamed { name: workspace.model.name, ..ModelNamed::default() };
@@ -227,6 +231,7 @@ fn named(raw: &RawModel) -> ModelNamed {
         name: raw.name.clone(),
         base_url: raw.base_url.clone(),
         api_mode: raw.api_mode,
+        tool_mode: raw.tool_mode,
         api_key_env: raw.api_key_env.clone(),
     }
 }
@@ -237,12 +242,13 @@ fn over(layers: [&ModelNamed; 4]) -> ModelNamed {
     let mut model = ModelNamed::default();
     for layer in layers {
         if layer.may_be_at(&model) {
-            let ModelNamed { provider, name, base_url, api_mode, api_key_env } = layer.clone();
+            let ModelNamed { provider, name, base_url, api_mode, tool_mode, api_key_env } = layer.clone();
             model = ModelNamed {
                 provider: model.provider.or(provider),
                 name: model.name.or(name),
                 base_url: model.base_url.or(base_url),
                 api_mode: model.api_mode.or(api_mode),
+                tool_mode: model.tool_mode.or(tool_mode),
                 api_key_env: model.api_key_env.or(api_key_env),
             };
         }

@@ -22,7 +22,7 @@ use petasos_core::text::{Json, Text};
 use petasos_core::time::{Permille, Span};
 use petasos_core::tool::{Outcome, ToolOutput};
 use petasos_core::turn::{Delta, Failure};
-use petasos_providers::{Encoder, Provider, ReplyEvent, ReplyStream};
+use petasos_providers::{Encoder, Outgoing, Provider, ReplyEvent, ReplyStream};
 use petasos_runtime::{Agent, Event, Parts, Providers, SessionHandle, Sizes, SystemClock};
 use petasos_store::{
     Disk, DiskFile, DiskLock, Durability, FolderStore, Holder, LockError, Opening, OsDisk, Store,
@@ -86,8 +86,8 @@ impl Provider for Scripted {
         petasos_providers::encoder_knowing(target, &head, learnt)
     }
 
-    fn call(&self, _target: &Target, body: Bytes) -> ReplyStream {
-        self.bodies.lock().unwrap().push(body);
+    fn call(&self, _target: &Target, body: Outgoing) -> ReplyStream {
+        self.bodies.lock().unwrap().push(body.bytes);
         let says = self.says.lock().unwrap().pop_front().expect("the script is over");
         let deltas = |deltas: Vec<Delta>| stream::iter(deltas.into_iter().map(ReplyEvent::Delta));
         match says {

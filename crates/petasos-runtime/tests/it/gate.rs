@@ -3,7 +3,6 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::stream;
 use petasos_core::entry::{FinishReason, Head};
@@ -14,7 +13,7 @@ use petasos_core::stop::FailureKind;
 use petasos_core::text::Text;
 use petasos_core::time::{Span, Time};
 use petasos_core::turn::{Delta, Failure};
-use petasos_providers::{Encoder, Provider, ReplyEvent, ReplyStream};
+use petasos_providers::{Encoder, Outgoing, Provider, ReplyEvent, ReplyStream};
 use petasos_runtime::{Agent, Clock, Event, Op, Parts, Providers, SessionHandle};
 use petasos_testkit::words::{ends, failure, target, terms};
 use tokio::time::Instant;
@@ -57,7 +56,7 @@ impl Provider for Answering {
         petasos_providers::encoder_knowing(target, head, learnt)
     }
 
-    fn call(&self, target: &Target, _body: Bytes) -> ReplyStream {
+    fn call(&self, target: &Target, _body: Outgoing) -> ReplyStream {
         let now = u64::try_from(self.began.elapsed().as_millis()).unwrap();
         let mut asked = self.asked.lock().unwrap();
         let failure = (self.answer)(now, &asked, target);

@@ -5,7 +5,7 @@ use super::body::{Keys, Place, check_count, check_keys, check_range, check_truth
 use super::content::{check_content, check_text, shows, texts};
 use super::json::{Members, Node, find, text, truth};
 use super::pairs::Pairs;
-use super::tools::{check_tools, check_without_tools};
+use super::tools::{check_format, check_tools, check_without_tools};
 
 const BODY: Keys = Keys {
     content: "messages",
@@ -66,6 +66,9 @@ pub fn check(body: &Members, found: &mut Findings) {
     }
     if find(body, "stream_options").is_some() && truth(body, "stream") != Some(true) {
         found.add("body: stream_options without stream");
+    }
+    if let Some(format) = find(body, "response_format") {
+        check_format("response_format", format, Some("json_schema"), found);
     }
     match listed(body, "messages") {
         Some(messages) => Conversation::default().check(messages, found),

@@ -6,7 +6,7 @@ use super::body::{Keys, Place, check_count, check_keys, check_range, check_truth
 use super::content::{check_content, check_text, says, shows, texts};
 use super::json::{Members, Node, find, text, truth};
 use super::pairs::Pairs;
-use super::tools::{check_tools, check_without_tools};
+use super::tools::{check_format, check_tools, check_without_tools};
 use super::{Findings, fits};
 
 const BODY: Keys = Keys {
@@ -62,6 +62,17 @@ pub fn check(body: &Members, found: &mut Findings) {
         Some(Node::Text(choice)) if matches!(choice.as_str(), "auto" | "none" | "required") => {}
         Some(Node::Object(choice)) if text(choice, "name").is_some_and(|name| names.contains(name)) => {}
         Some(_) => found.add("body: tool_choice is neither a word for it nor a tool that is there"),
+    }
+    match find(body, "text").map(Node::object) {
+        None => {}
+        Some(Some(words)) => {
+            found.keys("text", words, &["format"]);
+            match find(words, "format") {
+                Some(format) => check_format("text.format", format, None, found),
+                None => found.add("text: no format; leave the key out"),
+            }
+        }
+        Some(None) => found.add("text: no object"),
     }
     if find(body, "instructions").is_some() && !says(body, "instructions") {
         found.add("body: empty instructions; leave the key out");

@@ -115,3 +115,38 @@ pub fn check_without_tools(body: &Members, keys: &[&str], found: &mut Findings) 
         }
     }
 }
+
+/// The format of a reply: a schema with a name, on chat completions inside an object of its own.
+pub fn check_format(place: &str, format: &Node, inside: Option<&str>, found: &mut Findings) {
+    let Some(format) = format.object() else {
+        found.add(format!("{place}: no object"));
+        return;
+    };
+    if text(format, "type") != Some("json_schema") {
+        found.add(format!("{place}: its type is not json_schema"));
+    }
+    let named = match inside {
+        None => {
+            found.keys(place, format, &["type", "name", "schema"]);
+            format
+        }
+        Some(key) => {
+            found.keys(place, format, &["type", key]);
+            match find(format, key).and_then(Node::object) {
+                Some(named) => {
+                    found.keys(place, named, &["name", "schema"]);
+                    named
+                }
+                None => {
+                    found.add(format!("{place}: no {key}"));
+                    return;
+                }
+            }
+        }
+    };
+    found.name(place, text(named, "name").unwrap_or_default());
+    match find(named, "schema") {
+        Some(schema @ Node::Object(_)) => check_types(place, schema, found),
+        _ => found.add(format!("{place}: no schema")),
+    }
+}

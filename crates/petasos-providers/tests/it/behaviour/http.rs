@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use petasos_core::entry::FinishReason;
-use petasos_core::request::{ToolMode, Wire};
+use petasos_core::request::Wire;
 use petasos_core::stop::FailureKind;
 use petasos_core::turn::{Delta, Failure};
 use petasos_core::usage::Usage;
@@ -107,9 +107,6 @@ async fn p01_a_target_that_cannot_be_asked_here_is_refused_before_anything_is_se
     other.wire = Wire::Messages;
     let failure = collect(provider.call(&other, "{}".into())).await.1.unwrap_err();
     assert_eq!((failure.kind, failure.usage), (FailureKind::BadRequest, Some(Usage::default())));
-    let mut text = target();
-    text.tool_mode = ToolMode::Text;
-    assert_eq!(collect(provider.call(&text, "{}".into())).await.1.unwrap_err().kind, FailureKind::BadRequest);
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use petasos_core::request::{Params, Target, ToolChoice, Wire};
+use petasos_core::request::{Params, Target, ToolChoice, ToolMode, Wire};
 use petasos_core::transcript::{ClosedStep, Item};
 use petasos_core::turn::made_calls;
 use petasos_providers::{
@@ -119,7 +119,8 @@ fn complaints(place: usize, items: &[Item], bodies: &[Body]) -> Vec<String> {
     let mut found = Vec::new();
     for (at, body) in bodies.iter().enumerate() {
         found.extend(check_request(wire, &body.bytes));
-        if wire == Wire::Messages {
+        // Where calls are text there are none that the wire knows of.
+        if wire == Wire::Messages && targets[place].tool_mode == ToolMode::Native {
             found.extend(about_thinking(&targets[place], &items[..=at], body));
         }
         found.extend(about_quirks(&targets[place], body));

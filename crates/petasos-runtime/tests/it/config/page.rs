@@ -35,6 +35,7 @@ fn a_file_may_hold_every_name_and_a_workspace_those_that_the_page_says() {
     for name in NAMES {
         let value = match name.name {
             "model.api_mode" => "chat",
+            "model.tool_mode" => "text",
             "fallback" | "tools.disabled" => "[]",
             "tools.serial" => "true",
             "policy.on_ask" => "park",
