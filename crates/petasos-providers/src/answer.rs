@@ -5,7 +5,6 @@
 //! What is the same on all wires is here; what a wire's events mean is in its folder, behind [`WireDecoder`].
 
 use std::collections::VecDeque;
-use std::fmt;
 
 use petasos_core::entry::{FinishReason, Timing};
 use petasos_core::request::{Target, Wire};
@@ -26,6 +25,7 @@ use crate::quirks::{CostTold, Quirks, origin};
 use crate::secret::Secret;
 use crate::spoken::{Met, other_wires, wire_name, wire_of_event};
 use crate::sse::{EVENT_CAP, SseEvent, SseReader};
+use crate::wire::{Ending, WireDecoder};
 use crate::written::{CallReading, Reader};
 
 /// Bytes of a stream for each byte of a reply: chunks are far larger than what they carry, and an
@@ -72,36 +72,6 @@ pub enum Ended {
     Cut,
     /// What came is no reply, or none that can be taken in.
     Unreadable,
-}
-
-/// What one wire makes of an answer.
-pub(crate) trait WireDecoder: fmt::Debug + Send {
-    /// Takes in an event of a stream that is neither blank, nor `[DONE]`, nor named `error`.
-    fn event(&mut self, event: &SseEvent, answer: &mut Answer) -> Fed;
-
-    /// True if the data of the last event, behind which no blank line came, can be read as it is.
-    fn is_whole(&self, data: &str) -> bool;
-
-    /// Takes in a reply that is one JSON object. False if it is no reply of this wire: then nothing was taken.
-    fn whole(&mut self, body: &str, answer: &mut Answer) -> bool;
-
-    /// Nothing more comes. After this the answer has ended.
-    fn end(&mut self, ending: Ending, answer: &mut Answer);
-
-    /// The finish reason, once one came: what may follow is the usage.
-    fn finish(&self) -> Option<&FinishReason>;
-
-    /// What such a server is called in errors.
-    fn server(&self) -> &'static str;
-}
-
-/// Why nothing more comes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ending {
-    /// The server said that this is the end, by `[DONE]` or a whole body.
-    Marked,
-    /// The connection closed.
-    Closed,
 }
 
 /// What came of an answer so far: where the decoder of a wire puts what it finds.

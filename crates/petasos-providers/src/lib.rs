@@ -28,6 +28,7 @@ mod secret;
 mod spoken;
 mod sse;
 mod tokens;
+mod wire;
 mod writing;
 mod written;
 

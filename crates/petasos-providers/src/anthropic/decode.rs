@@ -10,10 +10,11 @@ use serde_json::value::RawValue;
 
 use super::event::{BlockStart, Event, EventType, Message, Piece};
 use super::tokens::Tokens;
-use crate::answer::{Answer, BLOCK, Ending, Fed, WireDecoder, other_finish};
+use crate::answer::{Answer, BLOCK, Fed, other_finish};
 use crate::brackets::Brackets;
 use crate::classify::Reported;
 use crate::sse::SseEvent;
+use crate::wire::{Ending, WireDecoder};
 use crate::writing::json;
 
 /// Finish reasons as servers write them.

@@ -10,10 +10,11 @@ use super::Echo;
 use super::calls::{Completing, GrowingCalls};
 use super::chunk::{Choice, Chunk, Words};
 use super::think::Think;
-use crate::answer::{Answer, BLOCK, Ending, Fed, WireDecoder, other_finish};
+use crate::answer::{Answer, BLOCK, Fed, other_finish};
 use crate::classify::Reported;
 use crate::quirks::ReasoningBack;
 use crate::sse::SseEvent;
+use crate::wire::{Ending, WireDecoder};
 use crate::writing::json;
 
 /// Finish reasons as servers write them.

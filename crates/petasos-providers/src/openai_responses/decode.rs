@@ -7,9 +7,10 @@ use serde_json::value::RawValue;
 
 use super::event::{Event, Item, Kind, Manner, Response, Slot, Words};
 use super::items::{Completing, GrowingItems, Refusal};
-use crate::answer::{Answer, Ending, Fed, WireDecoder, other_finish};
+use crate::answer::{Answer, Fed, other_finish};
 use crate::classify::Reported;
 use crate::sse::SseEvent;
+use crate::wire::{Ending, WireDecoder};
 
 /// Why a reply is incomplete, as servers write it.
 const REASONS: &[(&str, FinishReason)] = &[
