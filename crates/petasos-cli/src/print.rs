@@ -4,8 +4,9 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use petasos_core::id::CallId;
+use petasos_core::time::Span;
 use petasos_core::tool::Outcome;
-use petasos_runtime::{DeltaKind, Event, RunResult, WantsTold, readable};
+use petasos_runtime::{Bound, DeltaKind, Event, RunResult, WaitedFor, WantsTold, readable};
 
 /// Set once stdout did not take what was written.
 static IS_LOST: AtomicBool = AtomicBool::new(false);
@@ -13,8 +14,37 @@ static IS_LOST: AtomicBool = AtomicBool::new(false);
 /// Set once something of a session was to be written: what is lost of it can be looked at again.
 static IS_OF_A_SESSION: AtomicBool = AtomicBool::new(false);
 
+/// Set while a line stands at the terminal that the next one takes the place of.
+static IS_PASSING: AtomicBool = AtomicBool::new(false);
+
+/// To the start of the line, and the line away (ECMA-48, EL).
+const LINE_AWAY: &str = "\r\u{1b}[2K";
+
+/// Writes a line of talk that holds for now alone: at a terminal the next one takes its place, so nothing scrolls.
+fn passing(text: &str) {
+    let mut to = io::stderr().lock();
+    if !to.is_terminal() {
+        drop(writeln!(to, "{}", plain(text)));
+        return;
+    }
+    // As wide as the narrowest terminals are: what wraps cannot be taken away.
+    drop(write!(to, "{LINE_AWAY}{}", line_of(text, 79)));
+    drop(to.flush());
+    IS_PASSING.store(true, Ordering::Relaxed);
+}
+
+/// Takes such a line away, for something else comes now.
+fn clear_passing() {
+    if IS_PASSING.swap(false, Ordering::Relaxed) {
+        let mut to = io::stderr().lock();
+        drop(write!(to, "{LINE_AWAY}"));
+        drop(to.flush());
+    }
+}
+
 /// Writes a line for a program, as it is. If nobody reads any more there is nobody to tell, and the run goes on.
 pub(crate) fn line(line: &str) {
+    clear_passing();
     kept(writeln!(io::stdout().lock(), "{line}"));
 }
 
@@ -60,11 +90,13 @@ pub(crate) fn bytes(bytes: &[u8]) {
 
 /// Writes a line of talk. What of it comes from a model, a tool or a file does not reach the terminal's controls.
 pub(crate) fn talk(line: &str) {
+    clear_passing();
     drop(writeln!(io::stderr().lock(), "{}", plain(line)));
 }
 
 /// Writes what a person is to answer behind.
 pub(crate) fn invitation(text: &str) {
+    clear_passing();
     let mut to = io::stderr().lock();
     drop(write!(to, "{text}"));
     drop(to.flush());
@@ -72,6 +104,7 @@ pub(crate) fn invitation(text: &str) {
 
 /// Writes a piece of data without a line end.
 fn piece(text: &str) {
+    clear_passing();
     let mut out = io::stdout().lock();
     let shown = if out.is_terminal() { plain(text) } else { text.to_owned() };
     kept(write!(out, "{shown}").and_then(|()| out.flush()));
@@ -109,6 +142,20 @@ pub(crate) fn question(call: &str, tool: &str, arguments: &str, wants: WantsTold
     format!("  ? call {call} {what}: {}\n      {arguments}", line_of(tool, 64))
 }
 
+/// A wait shorter than this is over before a person has read of it.
+const WORTH_TELLING: Span = Span::seconds(5);
+
+/// What is waited for, in a line.
+fn waited(what: WaitedFor, (seconds, host, model): (u64, &str, &str), bound: Option<(Bound, u64)>) -> String {
+    let end = match (what, bound.map(|(bound, left)| (bound.setting(), left))) {
+        (WaitedFor::Gate, _) => String::from(", others go before"),
+        (_, Some((Some(setting), left))) => format!(", {left} s to {setting}"),
+        (_, Some((None, left))) => format!(", asked again in {left} s"),
+        (WaitedFor::Model | WaitedFor::Retry, None) => String::new(),
+    };
+    format!("  … {seconds} s: waiting for {} at {}{end}", line_of(model, 30), line_of(host, 30))
+}
+
 /// Characters of a call's arguments, or of a result, in a line of talk.
 const SHOWN: usize = 100;
 
@@ -134,11 +181,13 @@ pub(crate) struct Printer {
     refused: u32,
     /// Calls that a person knows of: what becomes of them is no news.
     known: Vec<CallId>,
+    /// Failures since the last reply that were tried again.
+    retries: u32,
 }
 
 impl Printer {
     fn new(style: Style) -> Self {
-        Self { style, is_open: false, is_told: false, refused: 0, known: Vec::new() }
+        Self { style, is_open: false, is_told: false, refused: 0, known: Vec::new(), retries: 0 }
     }
 
     pub(crate) fn json() -> Self {
@@ -193,6 +242,7 @@ impl Printer {
                 self.aside(&format!("  {sign} {}: {}", line_of(tool, 40), line_of(text, SHOWN)));
             }
             Event::Reply { calls, .. } => {
+                self.retries = 0;
                 for call in calls {
                     self.aside(&format!(
                         "  → {} {}",
@@ -207,12 +257,25 @@ impl Printer {
                 self.aside(&question(&call.to_string(), tool, arguments, *wants));
             }
             Event::Note { text, .. } => self.aside(&format!("  note to the model: {}", line_of(text, SHOWN))),
-            Event::Retrying { message, at, .. } => {
-                let what = if at.is_some() { "trying again" } else { "going to the next model" };
-                self.aside(&format!("  {what}: {}", line_of(message, 300)));
+            Event::Retrying { message, wait: None, .. } => {
+                self.retries = 0;
+                self.aside(&format!("  going to the next model: {}", line_of(message, 300)));
+            }
+            Event::Retrying { message, wait: Some(wait), .. } => {
+                self.retries += 1;
+                // Once, and at once, is nothing that a person could do something about.
+                if self.retries > 1 || *wait >= WORTH_TELLING {
+                    let seconds = wait.0.div_ceil(1000);
+                    self.aside(&format!("  trying again in {seconds} s: {}", line_of(message, 300)));
+                }
+            }
+            Event::Waiting { what, seconds, host, model, bound, ends_in } => {
+                self.close_line();
+                passing(&waited(*what, (*seconds, host, model), bound.zip(*ends_in)));
             }
             Event::Result(result) => self.end(result),
-            Event::Said { .. } | Event::TurnStart { .. } | Event::Delta { .. } | Event::TurnEnd { .. } => {}
+            Event::TurnStart { .. } => self.retries = 0,
+            Event::Said { .. } | Event::Delta { .. } | Event::TurnEnd { .. } => {}
         }
     }
 

@@ -2,7 +2,7 @@
 //! of its requests, are no matter. Read by the very parser that requests go by, so that no spelling is one host
 //! here and another there.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use reqwest::Url;
 
@@ -61,6 +61,39 @@ impl Address {
 /// True for an address of a server on this machine.
 pub(crate) fn is_on_this_machine(url: &str) -> bool {
     Address::read(url).is_some_and(|address| is_loopback(&address.host))
+}
+
+/// Names of the machine that a container runs on (docs.docker.com, podman.io), and the ends of names that are given
+/// inside a network of one's own: those of multicast DNS (RFC 6762), and of most routers.
+const HOST_NAMES: [&str; 2] = ["host.docker.internal", "host.containers.internal"];
+const NEAR_ENDS: [&str; 3] = [".local", ".lan", ".home.arpa"];
+
+/// True if a host is on this machine or in a network of one's own: no vendor serves many from there, and a model may
+/// run on a small computer. Told by the address alone, for nothing may be asked to find out.
+pub(crate) fn is_near(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']').trim_end_matches('.').to_ascii_lowercase();
+    match bare.parse::<IpAddr>().map(|address| address.to_canonical()) {
+        Ok(IpAddr::V4(address)) => is_near_v4(address),
+        Ok(IpAddr::V6(address)) => is_near_v6(address),
+        // A name of one label is found in one's own network or in `/etc/hosts`, never in the public one.
+        Err(_) if !bare.is_empty() && !bare.contains('.') => true,
+        Err(_) => {
+            is_loopback(&bare)
+                || HOST_NAMES.contains(&bare.as_str())
+                || NEAR_ENDS.iter().any(|end| bare.ends_with(end))
+        }
+    }
+}
+
+fn is_near_v4(address: Ipv4Addr) -> bool {
+    address.is_loopback() || address.is_unspecified() || address.is_private() || address.is_link_local()
+}
+
+fn is_near_v6(address: Ipv6Addr) -> bool {
+    address.is_loopback()
+        || address.is_unspecified()
+        || address.is_unique_local()
+        || address.is_unicast_link_local()
 }
 
 /// True for `localhost`, names below it, and the addresses of the loopback.

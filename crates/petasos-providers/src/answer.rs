@@ -20,6 +20,7 @@ use crate::finish::given_up;
 pub(crate) use crate::finish::other_finish;
 use crate::openai_chat::ChatDecoder;
 use crate::openai_responses::ResponsesDecoder;
+use crate::packing::{is_gzip, may_be_gzip, packed};
 use crate::provider::ReplyEvent;
 use crate::quirks::{CostTold, Quirks, origin};
 use crate::secret::Secret;
@@ -57,7 +58,7 @@ pub struct AnswerDecoder {
 pub enum Fed {
     /// More of the reply came.
     Progress,
-    /// Only what keeps a connection open: comments, pings, blanks.
+    /// Only what keeps a connection open: comments, pings, blanks, and events that change nothing.
     Nothing,
 }
 
@@ -230,10 +231,16 @@ impl AnswerDecoder {
         let is_blank = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, 0xef | 0xbb | 0xbf);
         // No further than this, so that it does not depend on how much came at once.
         let first = start.iter().take(START_CAP).copied().find(|byte| !is_blank(byte));
-        if first.is_none() && start.len() < START_CAP {
+        if (first.is_none() && start.len() < START_CAP) || may_be_gzip(start) {
             return Fed::Nothing;
         }
         let start = std::mem::take(start);
+        if is_gzip(&start) {
+            let message = packed(&self.answer.host, "gzip");
+            // The same address would send the same again.
+            self.answer.fail(Ended::Unreadable, FailureKind::BadRequest, &message);
+            return Fed::Progress;
+        }
         if matches!(first, Some(b'{' | b'[' | b'<')) {
             self.form = Form::Whole(start);
             return Fed::Progress;
@@ -248,7 +255,7 @@ impl AnswerDecoder {
         let mut events = Vec::new();
         let fed = reader.feed(bytes, &mut events);
         // A large event that comes slowly is progress too.
-        let mut progress = if reader.waiting() > before { Fed::Progress } else { Fed::Nothing };
+        let mut progress = if reader.is_larger_than(before) { Fed::Progress } else { Fed::Nothing };
         for event in &events {
             if self.answer.has_ended() {
                 break;

@@ -54,21 +54,50 @@ const ROWS: &[Row] = &[
             // The reasoning models; the others answer 400 to a request for sealed reasoning.
             sealed_reasoning: &["o1", "o3", "o4", "gpt-5", "codex"],
             unsealed: &["gpt-5-chat"],
+            thinks_long: &["o1", "o3", "o4", "gpt-5", "codex"],
             ..Quirks::USUAL
         })
-        .from("platform.openai.com/docs/api-reference, platform.openai.com/docs/guides/reasoning"),
+        .from(
+            "platform.openai.com/docs/api-reference, platform.openai.com/docs/guides/reasoning; \
+             github.com/openai/openai-python waits 600 s",
+        ),
     hosted("anthropic", "https://api.anthropic.com/v1", &["ANTHROPIC_API_KEY"], &[Wire::Messages])
         .with(Quirks { messages_key: MessagesKey::OwnHeader, ..Quirks::USUAL })
         .from("docs.claude.com/en/api/overview"),
     hosted("openrouter", "https://openrouter.ai/api/v1", &["OPENROUTER_API_KEY"], CHAT)
-        .with(Quirks { cost_told: CostTold::InUsage, ..Quirks::USUAL })
-        .from("openrouter.ai/docs/quickstart, openrouter.ai/docs/use-cases/usage-accounting"),
+        .with(Quirks {
+            thinks_long: &[
+                "openai/o1",
+                "openai/o3",
+                "openai/o4",
+                "openai/gpt-5",
+                "deepseek/deepseek-r1",
+                "moonshotai/kimi-k2-thinking",
+            ],
+            cost_told: CostTold::InUsage,
+            ..Quirks::USUAL
+        })
+        .from(
+            "openrouter.ai/docs/quickstart, openrouter.ai/docs/use-cases/usage-accounting; the models are those of \
+             the other rows",
+        ),
     hosted("deepseek", "https://api.deepseek.com", &["DEEPSEEK_API_KEY"], CHAT)
-        .with(Quirks { reasoning: ReasoningBack::Always, ..Quirks::USUAL })
-        .from("api-docs.deepseek.com/guides/thinking_mode"),
+        .with(Quirks {
+            reasoning: ReasoningBack::Always,
+            thinks_long: &["deepseek-reasoner"],
+            ..Quirks::USUAL
+        })
+        .from(
+            "api-docs.deepseek.com/guides/thinking_mode; api-docs.deepseek.com/quick_start/rate_limit: it closes \
+             a request that has not begun after 10 minutes",
+        ),
     hosted("moonshot", "https://api.moonshot.ai/v1", &["MOONSHOT_API_KEY"], CHAT)
         .also_at(&["https://api.moonshot.cn/v1"])
-        .with(Quirks { reasoning: ReasoningBack::Always, ..Quirks::USUAL })
+        .with(Quirks {
+            reasoning: ReasoningBack::Always,
+            thinks_long: &["kimi-k2-thinking"],
+            ..Quirks::USUAL
+        })
         .from("platform.moonshot.ai/docs/guide/use-kimi-k2-thinking-model"),
     hosted("mistral", "https://api.mistral.ai/v1", &["MISTRAL_API_KEY"], CHAT)
         .with(Quirks {

@@ -9,9 +9,10 @@ use petasos_core::text::Text;
 use reqwest::Url;
 use tokio::time::Instant;
 
-use crate::address::is_loopback;
+use crate::address::{is_loopback, is_near};
 use crate::error::ProviderError;
 use crate::http::request_path;
+use crate::quirks::Quirks;
 use crate::secret::Secret;
 
 /// Whom requests go to. Its URL was checked when it was made.
@@ -22,8 +23,8 @@ pub struct Endpoint {
     wire: Wire,
     /// The key, if it wants one.
     pub key: Option<Secret>,
-    /// How long to wait for what.
-    pub timeouts: Timeouts,
+    usual: Timeouts,
+    set: TimeoutsSet,
 }
 
 // A query may hold a key, so only the host is shown.
@@ -31,7 +32,7 @@ impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("Endpoint");
         shown.field("name", &self.name).field("host", &self.host()).field("wire", &self.wire);
-        shown.field("key", &self.key).field("timeouts", &self.timeouts).finish()
+        shown.field("key", &self.key).field("usual", &self.usual).field("set", &self.set).finish()
     }
 }
 
@@ -42,21 +43,46 @@ pub struct Timeouts {
     pub connect: Duration,
     /// From the request to the first piece of the reply, the connection included.
     pub first_byte: Duration,
-    /// Between two pieces of the reply. Comments and pings are no pieces; a slow trickle of them is.
+    /// Between two pieces of the reply. A slow trickle of them is no stall; comments, pings and events that change
+    /// nothing are no pieces.
     pub idle: Duration,
-    /// For the whole call; none is no limit.
+    /// For the whole reply; `None` is no limit.
+    pub call: Option<Duration>,
+}
+
+/// What a person set of [`Timeouts`]: it counts whatever the address and the model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TimeoutsSet {
+    /// For a connection.
+    pub connect: Option<Duration>,
+    /// To the first piece of the reply.
+    pub first_byte: Option<Duration>,
+    /// Between two pieces of it.
+    pub idle: Option<Duration>,
+    /// For the whole of it.
     pub call: Option<Duration>,
 }
 
 impl Timeouts {
-    /// For a server on this machine: 10 s, 1,800 s, 1,800 s, none. A model on a small computer may read a long
-    /// request for many minutes before its first word, and there is no network between that could lose one.
+    /// For a server on this machine or in a network of one's own: 10 s, 1,800 s, 1,800 s, none. A model on a small
+    /// computer may read a long request for many minutes before its first word, and there is little network between
+    /// that could lose one.
     pub const LOCAL: Self = Self {
         connect: Duration::from_secs(10),
         first_byte: Duration::from_secs(1_800),
         idle: Duration::from_secs(1_800),
         call: None,
     };
+
+    /// For the first byte and between two pieces of a model that may think for minutes before its first word: 600 s.
+    /// The client of OpenAI waits as long, and DeepSeek closes what has not begun by then.
+    pub const THINKING: Duration = Duration::from_secs(600);
+
+    /// The longest that comments, pings and events that change nothing keep a reply from being taken for stalled,
+    /// counted from what came last: 1,800 s, as long as a local server may be silent. OpenRouter and DeepSeek send
+    /// comments for minutes while a request waits for its machine, so such a server is not gone; but one that sends
+    /// nothing else for half an hour will not answer any more. Where a person set the wait, that is the whole of it.
+    pub const ALIVE: Duration = Self::LOCAL.idle;
 }
 
 impl Default for Timeouts {
@@ -71,6 +97,14 @@ impl Default for Timeouts {
     }
 }
 
+/// The waits of one call: how long for each piece, and how long at most where the server shows that it is alive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Patience {
+    pub(crate) timeouts: Timeouts,
+    pub(crate) alive_first_byte: Duration,
+    pub(crate) alive_idle: Duration,
+}
+
 /// The moment after this one by so much; far away where a person asked for more than a clock can hold.
 pub(crate) fn after(moment: Instant, wait: Duration) -> Instant {
     const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
@@ -78,8 +112,9 @@ pub(crate) fn after(moment: Instant, wait: Duration) -> Instant {
 }
 
 impl Endpoint {
-    /// An endpoint without a key and with the default waits; on this machine (`localhost` and the addresses of
-    /// the loopback) with those of [`Timeouts::LOCAL`].
+    /// An endpoint without a key and with the default waits; on this machine and in a network of one's own (the
+    /// addresses of the loopback and of private networks, `.local`, `.lan`, names of one label) with those of
+    /// [`Timeouts::LOCAL`].
     ///
     /// The base URL is used as given; what requests of the wire go to, such as `/chat/completions`, and `/models` go
     /// behind its path. Slashes at its end do not count, nor does the path of requests, if it is there already.
@@ -107,8 +142,9 @@ impl Endpoint {
             return Err(bad("it holds a user name or a password; a key goes into its variable"));
         }
         let base = without_request_path(base, wire);
-        let endpoint = Self { name: name.into(), base, wire, key: None, timeouts: Timeouts::default() };
-        Ok(if endpoint.is_loopback() { endpoint.with_timeouts(Timeouts::LOCAL) } else { endpoint })
+        let is_near = base.host_str().is_some_and(is_near);
+        let usual = if is_near { Timeouts::LOCAL } else { Timeouts::default() };
+        Ok(Self { name: name.into(), base, wire, key: None, usual, set: TimeoutsSet::default() })
     }
 
     /// With a key; an empty one is none.
@@ -118,11 +154,45 @@ impl Endpoint {
         self
     }
 
-    /// With other waits.
+    /// With other usual waits: what holds where a person set none.
     #[must_use]
-    pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
-        self.timeouts = timeouts;
+    pub fn with_timeouts(mut self, usual: Timeouts) -> Self {
+        self.usual = usual;
         self
+    }
+
+    /// With what a person set of its waits.
+    #[must_use]
+    pub fn with_set(mut self, set: TimeoutsSet) -> Self {
+        self.set = set;
+        self
+    }
+
+    /// How long to wait for what of this model: what a person set, else by the address and the model's name.
+    pub fn timeouts(&self, model: &str) -> Timeouts {
+        let usual = self.usual;
+        let thinking =
+            if Quirks::of(&self.name).is_slow(model) { Timeouts::THINKING } else { Duration::ZERO };
+        Timeouts {
+            connect: self.connect_timeout(),
+            first_byte: self.set.first_byte.unwrap_or(usual.first_byte.max(thinking)),
+            idle: self.set.idle.unwrap_or(usual.idle.max(thinking)),
+            call: self.set.call.or(usual.call),
+        }
+    }
+
+    /// The waits of a call of this model.
+    pub(crate) fn patience(&self, model: &str) -> Patience {
+        Patience {
+            timeouts: self.timeouts(model),
+            alive_first_byte: self.set.first_byte.unwrap_or(Timeouts::ALIVE),
+            alive_idle: self.set.idle.unwrap_or(Timeouts::ALIVE),
+        }
+    }
+
+    /// How long to wait for a connection.
+    pub(crate) fn connect_timeout(&self) -> Duration {
+        self.set.connect.unwrap_or(self.usual.connect)
     }
 
     /// What the provider is called.

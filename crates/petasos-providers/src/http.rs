@@ -12,7 +12,9 @@ use petasos_core::stop::FailureKind;
 use petasos_core::text::Text;
 use petasos_core::turn::Failure;
 use petasos_core::usage::Usage;
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
+use reqwest::header::{
+    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION,
+};
 use reqwest::{Client, RequestBuilder, Response, redirect};
 use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
@@ -20,10 +22,11 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::answer::AnswerDecoder;
 use crate::classify::{ErrorAnswer, WaitHeaders, classify, wait_asked};
-use crate::endpoint::{Endpoint, after};
+use crate::endpoint::{Endpoint, Timeouts, after};
 use crate::models;
 use crate::network::unreachable;
-use crate::provider::{Encoder, Outgoing, Provider, ReplyEvent, ReplyStream, encoder_knowing};
+use crate::packing::{is_gzip, packed, packing};
+use crate::provider::{Encoder, Outgoing, Provider, ReplyEvent, ReplyStream, Waits, encoder_knowing};
 use crate::quirks::{MessagesKey, Quirks};
 use crate::reading::Reading;
 use crate::spoken::other_wires;
@@ -84,6 +87,11 @@ impl Provider for HttpProvider {
         encoder_knowing(target, head, learnt)
     }
 
+    fn waits(&self, target: &Target) -> Option<Waits> {
+        let Shared { endpoint, host, .. } = &*self.shared;
+        Some(Waits { host: host.as_str().into(), timeouts: endpoint.timeouts(&target.model) })
+    }
+
     fn call(&self, target: &Target, body: Outgoing) -> ReplyStream {
         let calling = Calling::Sending { shared: Arc::clone(&self.shared), target: target.clone(), body };
         Box::pin(stream::unfold(calling, advance))
@@ -134,20 +142,22 @@ impl Shared {
         let url = self.endpoint.url(request_path(self.endpoint.wire()));
         let request = self.client()?.post(url).body(body.bytes);
         let request = request.header(CONTENT_TYPE, "application/json").header(ACCEPT, "text/event-stream");
-        let response = self.send(request, started, Wanted::Reply).await?;
+        let timeouts = self.endpoint.timeouts(&target.model);
+        let response = self.send(request, (started, timeouts), Wanted::Reply).await?;
         let decoder = AnswerDecoder::new(target, &self.host).reading(&body.calls);
         let decoder = match &self.endpoint.key {
             Some(key) => decoder.hiding(key.clone()),
             None => decoder,
         };
-        Ok(Reading::new(response, decoder, &self.host, (started, self.endpoint.timeouts)))
+        Ok(Reading::new(response, decoder, &self.host, (started, self.endpoint.patience(&target.model))))
     }
 
     async fn models(&self) -> Result<Vec<Text>, Failure> {
         let started = Instant::now();
         let request = self.client()?.get(self.endpoint.url(&["models"])).header(ACCEPT, "application/json");
-        let response = self.send(request, started, Wanted::Models).await?;
-        let until = after(started, self.endpoint.timeouts.first_byte);
+        let timeouts = self.endpoint.timeouts("");
+        let response = self.send(request, (started, timeouts), Wanted::Models).await?;
+        let until = after(started, timeouts.first_byte);
         let body = read_upto(response, MODELS_CAP, until).await;
         models::read(&self.host, &body, self.endpoint.key.as_ref())
     }
@@ -156,11 +166,11 @@ impl Shared {
     async fn send(
         &self,
         request: RequestBuilder,
-        started: Instant,
+        (started, timeouts): (Instant, Timeouts),
         wanted: Wanted,
     ) -> Result<Response, Failure> {
-        let request = self.introduced(request)?;
-        let timeouts = self.endpoint.timeouts;
+        // Without a word about it any packing would do.
+        let request = self.introduced(request)?.header(ACCEPT_ENCODING, "identity");
         let first = after(started, timeouts.first_byte);
         let until = timeouts.call.map_or(first, |call| first.min(after(started, call)));
         let response = match timeout_at(until, request.send()).await {
@@ -168,7 +178,8 @@ impl Shared {
             Ok(Err(error)) => return Err(unreachable(&self.host, &error)),
             Err(_) => {
                 let waited = started.elapsed().as_secs();
-                let message = format!("no answer from {} for {waited} s", self.host);
+                let setting = if until < first { "timeouts.call" } else { "timeouts.first_byte" };
+                let message = format!("no answer from {} for {waited} s ({setting})", self.host);
                 return Err(Failure {
                     usage: None,
                     micro_usd: None,
@@ -177,7 +188,17 @@ impl Shared {
             }
         };
         if response.status().is_success() {
-            return Ok(response);
+            return match packing(response.headers()) {
+                Some(packing) => {
+                    let message = packed(&self.host, &packing);
+                    Err(Failure {
+                        usage: None,
+                        micro_usd: None,
+                        ..not_sent(FailureKind::BadRequest, &message)
+                    })
+                }
+                None => Ok(response),
+            };
         }
         Err(self.error_answer(response, timeouts.call.map(|call| after(started, call)), wanted).await)
     }
@@ -230,7 +251,10 @@ impl Shared {
             date: text(&headers, "date"),
         };
         let body = read_upto(response, ERROR_CAP, until).await;
-        let body = self.without_key(&String::from_utf8_lossy(&body));
+        let body = match packing(&headers).or_else(|| is_gzip(&body).then(|| String::from("gzip"))) {
+            Some(packing) => format!("a body packed as {packing}, which was not asked for"),
+            None => self.without_key(&String::from_utf8_lossy(&body)),
+        };
         let failure = classify(&ErrorAnswer {
             host: &self.host,
             status,
@@ -303,7 +327,7 @@ fn client(endpoint: &Endpoint) -> Result<Client, String> {
     let client = Client::builder()
         .tls_backend_preconfigured(tls)
         .redirect(redirect::Policy::none())
-        .connect_timeout(endpoint.timeouts.connect)
+        .connect_timeout(endpoint.connect_timeout())
         .user_agent(concat!("petasos/", env!("CARGO_PKG_VERSION")));
     // A proxy of the environment knows nothing of servers on this machine.
     let client = if endpoint.is_loopback() { client.no_proxy() } else { client };

@@ -19,6 +19,7 @@ mod models;
 mod network;
 mod openai_chat;
 mod openai_responses;
+mod packing;
 mod prices;
 mod provider;
 mod quirks;
@@ -36,12 +37,12 @@ pub use answer::{AnswerDecoder, Ended, Fed};
 pub use catalog::{Place, Row, catalog, key_variables_of, row_of, wire_of};
 pub use classify::{ErrorAnswer, WaitHeaders, classify, wait_asked};
 pub use counts::micro_usd;
-pub use endpoint::{Endpoint, Timeouts};
+pub use endpoint::{Endpoint, Timeouts, TimeoutsSet};
 pub use error::ProviderError;
 pub use http::HttpProvider;
 pub use prices::{Price, PriceRow, Range, Tariff, prices, tariff_of};
 pub use provider::{
-    Body, Encoder, Outgoing, Provider, ReplyEvent, ReplyStream, Tail, encoder, encoder_knowing,
+    Body, Encoder, Outgoing, Provider, ReplyEvent, ReplyStream, Tail, Waits, encoder, encoder_knowing,
     encoder_without,
 };
 pub use quirks::{

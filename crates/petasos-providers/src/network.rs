@@ -13,7 +13,10 @@ pub(crate) fn unreachable(host: &str, error: &reqwest::Error) -> Failure {
     let cause = causes.last().cloned().unwrap_or_default();
     let is_refused = io_error(error).is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
     let (kind, message) = if error.is_timeout() {
-        (FailureKind::Timeout, format!("no connection to {host} in time; is it reachable from here?"))
+        (
+            FailureKind::Timeout,
+            format!("no connection to {host} in time (timeouts.connect); is it reachable from here?"),
+        )
     } else if causes.iter().any(|cause| cause.contains("dns error")) {
         let next = "check the base URL and the network";
         (FailureKind::Network, format!("the name of {host} cannot be resolved ({cause}); {next}"))
@@ -22,6 +25,9 @@ pub(crate) fn unreachable(host: &str, error: &reqwest::Error) -> Failure {
         (FailureKind::Network, format!("no TLS connection to {host} ({cause}); {next}"))
     } else if is_refused {
         (FailureKind::Network, format!("nothing listens at {host}; is the server running?"))
+    } else if causes.iter().any(|cause| is_no_http(cause)) {
+        let next = "is it a server of HTTP, at this port? one with TLS is asked by https://";
+        (FailureKind::BadStream, format!("{host} answered in no HTTP that can be read ({cause}); {next}"))
     } else if error.is_connect() {
         (FailureKind::Network, format!("no connection to {host} ({cause}); check the network"))
     } else {
@@ -49,6 +55,14 @@ fn sources(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static
 
 fn io_error(error: &reqwest::Error) -> Option<&io::Error> {
     sources(error).find_map(|error| error.downcast_ref())
+}
+
+/// True if this is said of an answer whose head cannot be read. The words are those of hyper, whose errors have no
+/// names that would tell it.
+fn is_no_http(cause: &str) -> bool {
+    cause.starts_with("invalid HTTP")
+        || cause.ends_with(" parsed")
+        || cause.contains("message head is too large")
 }
 
 fn is_tls(error: &reqwest::Error) -> bool {

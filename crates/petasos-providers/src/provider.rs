@@ -16,6 +16,7 @@ use petasos_core::transcript::Item;
 use petasos_core::turn::{Delta, Failure, ReplyEnd};
 
 use crate::anthropic::MessagesEncoder;
+use crate::endpoint::Timeouts;
 use crate::openai_chat::ChatEncoder;
 use crate::openai_responses::ResponsesEncoder;
 use crate::writing::{Rule, Rules};
@@ -29,6 +30,11 @@ pub trait Provider: fmt::Debug + Send + Sync {
     /// the target. Pure.
     fn encoder(&self, target: &Target, head: &Head, learnt: &Learnt) -> Box<dyn Encoder>;
 
+    /// Where a target is asked and how long it is waited for, for whoever tells a person; none if it is not known.
+    fn waits(&self, _target: &Target) -> Option<Waits> {
+        None
+    }
+
     /// Sends a body that one of its encoders made, and gives back the reply as it comes. Nothing is sent
     /// before the stream is polled.
     fn call(&self, target: &Target, body: Outgoing) -> ReplyStream;
@@ -38,6 +44,15 @@ pub trait Provider: fmt::Debug + Send + Sync {
     /// # Errors
     /// As a request would fail; dropping the future ends the wait.
     fn models(&self) -> BoxFuture<'_, Result<Vec<Text>, Failure>>;
+}
+
+/// Where a target is asked, and how long it is waited for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waits {
+    /// The host, with its port if that is not the usual one.
+    pub host: Text,
+    /// How long for what.
+    pub timeouts: Timeouts,
 }
 
 /// A reply as it comes. Yields deltas in order and ends with exactly one `Done` or `Failed`; never

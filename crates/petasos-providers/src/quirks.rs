@@ -24,6 +24,9 @@ pub struct Quirks {
     pub sealed_reasoning: &'static [&'static str],
     /// How the names of those among them begin that refuse it all the same.
     pub unsealed: &'static [&'static str],
+    /// How the names of those models begin that may think for minutes before their first word: they are waited for
+    /// longer.
+    pub thinks_long: &'static [&'static str],
     /// How it is brought to tell the usage of a streamed chat reply.
     pub stream_usage: StreamUsage,
     /// Which headers the key of a Messages request goes into.
@@ -104,6 +107,7 @@ impl Quirks {
         after_results: AfterResults::Anything,
         sealed_reasoning: &[],
         unsealed: &[],
+        thinks_long: &[],
         stream_usage: StreamUsage::Asked,
         messages_key: MessagesKey::BothHeaders,
         cost_told: CostTold::Nowhere,
@@ -122,6 +126,13 @@ impl Quirks {
         let gives_back = learnt.sends(Parameter::ReasoningBack);
         let reasoning = if gives_back { self.reasoning } else { ReasoningBack::Nothing };
         Self { output_cap, stream_usage, reasoning, ..self }
+    }
+
+    /// True if a model may think for minutes before its first word.
+    pub(crate) fn is_slow(&self, model: &str) -> bool {
+        let model = model.to_ascii_lowercase();
+        let begins = |names: &[&str]| names.iter().any(|name| model.starts_with(name));
+        begins(self.thinks_long) && !begins(self.unsealed)
     }
 
     /// Those of a provider: a row by its name, or by its base URL.

@@ -10,7 +10,7 @@ use reqwest::Response;
 use tokio::time::{Instant, timeout_at};
 
 use crate::answer::{AnswerDecoder, Fed};
-use crate::endpoint::{Timeouts, after};
+use crate::endpoint::{Patience, after};
 use crate::network::cause;
 use crate::provider::ReplyEvent;
 
@@ -24,10 +24,12 @@ pub(crate) struct Reading {
     response: Response,
     decoder: AnswerDecoder,
     host: String,
-    timeouts: Timeouts,
+    patience: Patience,
     started: Instant,
     /// When the last piece came; none before the first.
     last: Option<Instant>,
+    /// When the server last showed that it is alive, by whatever bytes; none before the first.
+    alive: Option<Instant>,
     first_delta: Option<Instant>,
 }
 
@@ -37,9 +39,10 @@ impl Reading {
         response: Response,
         decoder: AnswerDecoder,
         host: &str,
-        (started, timeouts): (Instant, Timeouts),
+        (started, patience): (Instant, Patience),
     ) -> Self {
-        Self { response, decoder, host: host.to_owned(), timeouts, started, last: None, first_delta: None }
+        let host = host.to_owned();
+        Self { response, decoder, host, patience, started, last: None, alive: None, first_delta: None }
     }
 
     /// The next event. After an end there is none; do not ask again.
@@ -51,8 +54,10 @@ impl Reading {
             let until = self.until();
             match timeout_at(until, self.response.chunk()).await {
                 Ok(Ok(Some(bytes))) => {
+                    let now = Instant::now();
+                    self.alive = Some(now);
                     if self.decoder.feed(&bytes) == Fed::Progress {
-                        self.last = Some(Instant::now());
+                        self.last = Some(now);
                     }
                 }
                 Ok(Ok(None)) => self.decoder.finish(),
@@ -68,30 +73,42 @@ impl Reading {
         }
     }
 
-    /// Until when the next piece must have come.
+    /// Until when the next piece must have come: so long after the last one, and where the server shows that it is
+    /// alive, so long after that, but not for ever.
     fn until(&self) -> Instant {
-        let piece = match self.last {
-            None => after(self.started, self.timeouts.first_byte),
-            Some(last) if self.decoder.has_finish() => after(last, self.timeouts.idle.min(AFTER_FINISH)),
-            Some(last) => after(last, self.timeouts.idle),
+        let Patience { timeouts, alive_first_byte, alive_idle } = self.patience;
+        let (last, silent, alive) = match self.last {
+            None => (self.started, timeouts.first_byte, alive_first_byte),
+            Some(last) if self.decoder.has_finish() => {
+                (last, timeouts.idle.min(AFTER_FINISH), Duration::ZERO)
+            }
+            Some(last) => (last, timeouts.idle, alive_idle),
         };
-        self.timeouts.call.map_or(piece, |call| piece.min(after(self.started, call)))
+        let piece = after(last, silent);
+        let extended = self.alive.map(|seen| after(seen, silent).min(after(last, alive)));
+        let piece = extended.map_or(piece, |extended| extended.max(piece));
+        timeouts.call.map_or(piece, |call| piece.min(after(self.started, call)))
     }
 
     fn waited(&self, until: Instant) -> String {
-        let whole = self.timeouts.call.is_some_and(|call| after(self.started, call) <= until);
+        let whole = self.patience.timeouts.call.is_some_and(|call| after(self.started, call) <= until);
+        let is_alive = self.alive > self.last;
+        let alive = if is_alive { ", only what keeps a connection open" } else { "" };
+        let host = &self.host;
         match self.last {
             _ if whole => {
                 let time = (until - self.started).as_secs();
-                format!("the reply of {} took longer than the {time} s that a call may take", self.host)
+                format!(
+                    "the reply of {host} took longer than the {time} s that a call may take (timeouts.call)"
+                )
             }
             None => {
                 let time = (until - self.started).as_secs();
-                format!("nothing of a reply came from {} for {time} s", self.host)
+                format!("nothing of a reply came from {host} for {time} s{alive} (timeouts.first_byte)")
             }
             Some(last) => {
                 let time = (until - last).as_secs();
-                format!("{} stopped in the middle of its reply for {time} s", self.host)
+                format!("{host} stopped in the middle of its reply for {time} s{alive} (timeouts.idle)")
             }
         }
     }

@@ -10,6 +10,9 @@ pub const EVENT_CAP: usize = 8 << 20;
 /// Of a line that is no field of an event, the bytes that are kept to be shown.
 const OTHER_CAP: usize = 4 << 10;
 
+/// An event that is still coming counts as progress from this size on.
+const GROWN: usize = 1 << 10;
+
 /// The fields of events (html.spec.whatwg.org, server-sent events). A comment has none.
 const FIELDS: [&str; 5] = ["", "data", "event", "id", "retry"];
 
@@ -109,6 +112,12 @@ impl SseReader {
     pub fn waiting(&self) -> usize {
         let line = if self.line.starts_with(b":") { 0 } else { self.line.len() };
         line + self.data.as_ref().map_or(0, String::len)
+    }
+
+    /// True if a large event grew beyond so many bytes of data: what only keeps a connection open is smaller, and may
+    /// come in pieces too.
+    pub(crate) fn is_larger_than(&self, before: usize) -> bool {
+        self.waiting() > before.max(GROWN)
     }
 
     fn grow(&mut self, bytes: &[u8]) -> Result<(), EventTooLarge> {

@@ -42,6 +42,7 @@ enum Happened {
     Op(Option<Request>),
     Saved(Saved),
     Input(Input),
+    Silence,
 }
 
 /// Drives a session until nobody can ask anything of it any more and it rests.
@@ -71,12 +72,14 @@ pub(crate) async fn drive(
             request = inbox.recv(), if is_open => Happened::Op(request),
             saved = shell.saver.saved() => Happened::Saved(saved),
             input = shell.in_flight.next() => Happened::Input(input),
+            () = shell.silence.passed(shell.around.clock.as_ref()) => Happened::Silence,
         };
         match happened {
             Happened::Op(Some(request)) => obey(&mut session, &mut shell, &opener, request).await,
             Happened::Op(None) => is_open = false,
             Happened::Saved(saved) => shell.saved(saved),
             Happened::Input(input) => take_in(&mut session, &mut shell, input),
+            Happened::Silence => shell.tell_silence(),
         }
     }
 }

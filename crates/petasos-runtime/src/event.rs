@@ -145,6 +145,23 @@ pub enum Event {
         message: Text,
         /// When it is made again; none if it goes to the next target.
         at: Option<Time>,
+        /// How long that is off, in milliseconds.
+        wait: Option<Span>,
+    },
+    /// Nothing was shown for a while, and something of a model is waited for.
+    Waiting {
+        /// For what.
+        what: WaitedFor,
+        /// How long nothing was shown, in seconds.
+        seconds: u64,
+        /// Who is asked.
+        host: Text,
+        /// What is to answer.
+        model: Text,
+        /// What ends the wait first, if nothing comes; none if nothing does.
+        bound: Option<Bound>,
+        /// How long that is off, in seconds.
+        ends_in: Option<u64>,
     },
     /// The turn stopped.
     TurnEnd {
@@ -163,6 +180,44 @@ pub enum Event {
     },
     /// What came of the run: the last line.
     Result(Arc<RunResult>),
+}
+
+/// What is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WaitedFor {
+    /// A reply, or more of it.
+    Model,
+    /// The time at which a request is made again.
+    Retry,
+    /// The turn of a request, where a provider said that there are too many.
+    Gate,
+}
+
+/// What ends a wait. The first three are those of the settings under `timeouts`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    /// That for the first piece of a reply.
+    FirstByte,
+    /// That between two pieces.
+    Idle,
+    /// That for the whole of a reply.
+    Call,
+    /// The request is made again.
+    Retry,
+}
+
+impl Bound {
+    /// The setting that says how long; none for a wait that is chosen or asked for.
+    pub fn setting(self) -> Option<&'static str> {
+        match self {
+            Self::FirstByte => Some("timeouts.first_byte"),
+            Self::Idle => Some("timeouts.idle"),
+            Self::Call => Some("timeouts.call"),
+            Self::Retry => None,
+        }
+    }
 }
 
 /// What kind of text a delta holds.

@@ -74,6 +74,11 @@ impl Gates {
         Self { clock, gates: Mutex::default(), cooling: Mutex::default() }
     }
 
+    /// The time of those who wait here.
+    pub(crate) fn now(&self) -> Time {
+        self.clock.now()
+    }
+
     /// Waits for a request's turn. Dropping the future gives it up.
     ///
     /// # Errors

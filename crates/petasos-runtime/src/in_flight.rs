@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::future::{Future, pending};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use futures_util::future::BoxFuture;
 use futures_util::{StreamExt as _, stream};
@@ -70,6 +70,8 @@ pub(crate) struct Sending {
     /// What it has to pass first.
     pub(crate) gates: Arc<Gates>,
     pub(crate) left: Left,
+    /// When it had passed that.
+    pub(crate) passed: Arc<OnceLock<Time>>,
 }
 
 impl InFlight {
@@ -96,12 +98,13 @@ impl InFlight {
 
     /// Sends a request; its deltas and its end come in order.
     pub(crate) fn call_model(&mut self, provider: Arc<dyn Provider>, sending: Sending) {
-        let Sending { request, target, body, jitter, gates, left } = sending;
+        let Sending { request, target, body, jitter, gates, left, passed } = sending;
         let pieces = self.pieces.0.clone();
         let task = async move {
             if let Err(failure) = gates.pass(&target, left).await {
                 return Some(Input::RequestFailed { request, failure, jitter });
             }
+            passed.get_or_init(|| gates.now());
             // A stream that ends without an end would leave its request unanswered.
             let mut has_begun = false;
             let mut reply = provider.call(&target, body).chain(stream::iter([broken_off()]));

@@ -21,11 +21,12 @@ mod result;
 mod saver;
 mod setup;
 mod shell;
+mod silence;
 
 pub use agent::{Agent, Asking, Parts, SessionHandle, Standing};
 pub use clock::{Clock, SystemClock};
 pub use drive::OpError;
-pub use event::{CallTold, DeltaKind, Event, WantsTold};
+pub use event::{Bound, CallTold, DeltaKind, Event, WaitedFor, WantsTold};
 pub use inspect::{
     Decoded, DecodedCall, DecodedEnd, DecodedError, DecodedUsage, Decoding, Listed, Same, Sessions, Shown,
     WriteError, Written, readable,

@@ -12,7 +12,7 @@ use petasos_core::request::{Target, ToolMode, Wire};
 use petasos_core::text::Text;
 use petasos_core::turn::Failure;
 use petasos_providers::{
-    Endpoint, HttpProvider, Place, Provider, Row, Secret, Timeouts, catalog, key_variables_of, wire_of,
+    Endpoint, HttpProvider, Place, Provider, Row, Secret, catalog, key_variables_of, wire_of,
 };
 
 use crate::config::{ConfigError, Environment, ModelNamed, Settings};
@@ -270,8 +270,7 @@ impl Endpoints {
             return Err(why.to_owned());
         }
         let endpoint = Endpoint::new(provider, &base_url, target.wire).map_err(|error| error.to_string())?;
-        let timeouts = self.timeouts(endpoint.timeouts);
-        let endpoint = endpoint.with_timeouts(timeouts);
+        let endpoint = endpoint.with_set(self.settings.timeouts);
         Ok(match self.key(provider, &base_url)? {
             Some(key) => endpoint.with_key(key),
             None => endpoint,
@@ -292,17 +291,6 @@ impl Endpoints {
         }
         let keys = key_variables_of(base_url);
         Ok(keys.iter().find_map(|key| self.environment.get(key)).map(Secret::new))
-    }
-
-    /// What a person set, else what the endpoint itself has: those on this machine wait longer.
-    fn timeouts(&self, usual: Timeouts) -> Timeouts {
-        let set = &self.settings.timeouts;
-        Timeouts {
-            connect: set.connect.unwrap_or(usual.connect),
-            first_byte: set.first_byte.unwrap_or(usual.first_byte),
-            idle: set.idle.unwrap_or(usual.idle),
-            call: set.call.or(usual.call),
-        }
     }
 }
 

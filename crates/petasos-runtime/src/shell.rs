@@ -29,6 +29,7 @@ use crate::prompt;
 use crate::requests::Requests;
 use crate::result::{Follows, RunResult, UsageOfRun, budget, call_in_text, error, status};
 use crate::saver::{Saved, Saver};
+use crate::silence::Silence;
 
 /// What a session works with beside its log; shared by the sessions of an agent.
 #[derive(Clone, Debug)]
@@ -67,6 +68,7 @@ pub(crate) struct Shell {
     lesson: Option<(FailureKind, Text)>,
     /// Whom the last request went to.
     asked: Option<Target>,
+    pub(crate) silence: Silence,
 }
 
 /// Events in their order: one that stands for an entry waits until that is kept, and those after it wait too.
@@ -132,6 +134,7 @@ impl Shell {
             detail: None,
             lesson: None,
             asked: None,
+            silence: Silence::default(),
         }
     }
 
@@ -164,7 +167,10 @@ impl Shell {
                 }
             }
             Effect::CallModel { request } => self.call_model(session, request),
-            Effect::CancelModel(request) => self.in_flight.cancel_model(request),
+            Effect::CancelModel(request) => {
+                self.silence.ended();
+                self.in_flight.cancel_model(request);
+            }
             Effect::Prepare(call) => self.prepare(session, call),
             Effect::Ask { call, shown } => self.ask(session, call, shown),
             // Who was asked sees by the result that the question is off.
@@ -194,6 +200,7 @@ impl Shell {
             self.outbox.last_made = Some(entry.seq);
             if let Some(event) = event {
                 self.outbox.put(event);
+                self.silence.shown(self.around.clock.now());
             }
         }
         self.saver.push(entries, keep);
@@ -215,6 +222,9 @@ impl Shell {
         }
         if matches!(&entry.body, Body::Request(_)) {
             self.requests.recorded();
+        }
+        if matches!(&entry.body, Body::Request(_) | Body::Reply(_) | Body::RequestEnd(_)) {
+            self.silence.ended();
         }
         let Some(told) = session.turn().map(|turn| turn.told()) else { return };
         if matches!(&entry.body, Body::TurnStart(_)) {
@@ -275,7 +285,9 @@ impl Shell {
                 let left = if fallbacks > 0 { Left::Fallback } else { Left::Nothing };
                 let gates = Arc::clone(&self.around.gates);
                 self.asked = Some(target.clone());
-                self.in_flight.call_model(provider, Sending { request, target, body, jitter, gates, left });
+                let passed = self.silence.asked(&target, provider.waits(&target), self.around.clock.now());
+                self.in_flight
+                    .call_model(provider, Sending { request, target, body, jitter, gates, left, passed });
             }
             Err(why) => self.cannot_call(request, why),
         }
@@ -360,20 +372,35 @@ impl Shell {
 
     fn tell(&mut self, passing: Passing) {
         let message = self.detail.clone().unwrap_or_default();
+        let now = self.around.clock.now();
         let event = match passing {
-            Passing::Retrying { kind, at } => Event::Retrying { kind, message, at: Some(at) },
+            Passing::Retrying { kind, at } => {
+                if let Some(target) = &self.asked {
+                    self.silence.again_at(at, target, now);
+                }
+                Event::Retrying { kind, message, at: Some(at), wait: Some(at.since(now)) }
+            }
             Passing::FellBack { kind } => {
                 if let Some(target) = &self.asked {
                     self.around.gates.gave_up(target, kind);
                 }
-                Event::Retrying { kind, message, at: None }
+                Event::Retrying { kind, message, at: None, wait: None }
             }
         };
         self.outbox.put(event);
     }
 
+    /// Tells what is waited for, if it is time.
+    pub(crate) fn tell_silence(&mut self) {
+        if let Some(event) = self.silence.take_due(self.around.clock.now()) {
+            self.outbox.put(event);
+        }
+    }
+
     /// Tells a piece of a reply that was taken in.
     pub(crate) fn tell_piece(&mut self, request: RequestId, delta: &Delta) {
+        let now = self.around.clock.now();
+        self.silence.piece(now);
         let (kind, text) = match delta {
             Delta::Text(text) => (DeltaKind::Text, text.clone()),
             Delta::Reasoning(text) => (DeltaKind::Reasoning, text.clone()),
@@ -383,6 +410,7 @@ impl Shell {
             | Delta::CallComplete { .. }
             | Delta::Raw(_) => return,
         };
+        self.silence.shown(now);
         self.outbox.put(Event::Delta { request, kind, text });
     }
 
@@ -393,6 +421,7 @@ impl Shell {
 
     fn finish(&mut self, session: &Session, end: &TurnEnd) {
         self.in_flight.end_all();
+        self.silence.ended();
         let usage = UsageOfRun::new(&end.usage, end.micro_usd);
         self.questions.clear();
         if end.reason == StopReason::NotSaved {

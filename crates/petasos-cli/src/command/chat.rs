@@ -195,6 +195,7 @@ impl Chat {
             | Event::ToolStart { .. }
             | Event::Note { .. }
             | Event::Retrying { .. }
+            | Event::Waiting { .. }
             | Event::TurnEnd { .. } => {}
         }
     }

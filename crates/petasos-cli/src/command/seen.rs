@@ -49,6 +49,7 @@ impl Seen {
             | Event::Asking { .. }
             | Event::Note { .. }
             | Event::Retrying { .. }
+            | Event::Waiting { .. }
             | Event::Result(_) => {}
         }
     }

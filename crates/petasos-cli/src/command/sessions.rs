@@ -117,7 +117,11 @@ fn line(event: &Event) -> Option<String> {
             let entry = entry.map_or_else(|| "-".to_owned(), |entry| entry.to_string());
             format!("{entry:>5}  turn ends: {status} after {steps} steps")
         }
-        Event::Delta { .. } | Event::ToolStart { .. } | Event::Retrying { .. } | Event::Result(_) => {
+        Event::Delta { .. }
+        | Event::ToolStart { .. }
+        | Event::Retrying { .. }
+        | Event::Waiting { .. }
+        | Event::Result(_) => {
             return None;
         }
     })

@@ -134,6 +134,7 @@ fn tell(event: Event, seen: &mut Seen, printer: &mut Printer) -> Option<Arc<RunR
         | Event::Asking { .. }
         | Event::Note { .. }
         | Event::Retrying { .. }
+        | Event::Waiting { .. }
         | Event::TurnEnd { .. } => None,
     }
 }

@@ -9,6 +9,7 @@ mod l09_l11;
 mod l12;
 mod l13_l14;
 mod p04;
+mod p04_to_p06;
 mod p07;
 mod person;
 mod resume;

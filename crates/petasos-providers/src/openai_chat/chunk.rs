@@ -100,6 +100,14 @@ pub(super) enum Words {
     Refusal(String),
 }
 
+impl Words {
+    pub(super) fn text(&self) -> &str {
+        match self {
+            Self::Text(text) | Self::Reasoning(text) | Self::Refusal(text) => text,
+        }
+    }
+}
+
 /// More of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CallPiece {
@@ -109,6 +117,13 @@ pub(super) struct CallPiece {
     /// Never empty.
     pub(super) name: Option<String>,
     pub(super) arguments: String,
+}
+
+impl CallPiece {
+    /// True if it adds nothing.
+    pub(super) fn is_empty(&self) -> bool {
+        self.id.is_none() && self.name.is_none() && self.arguments.is_empty()
+    }
 }
 
 impl<'a> Chunk<'a> {
@@ -133,11 +148,6 @@ impl<'a> Chunk<'a> {
     /// True for vLLM's way to write an error: the fields of the error are those of the chunk.
     pub(super) fn is_error(&self) -> bool {
         self.object.and_then(string).is_some_and(|object| object == "error")
-    }
-
-    /// True if it holds nothing that this wire knows: a ping, or what a server added.
-    pub(super) fn is_foreign(&self) -> bool {
-        !self.choices.is_some_and(|choices| choices.get().starts_with(['[', '{'])) && self.usage.is_none()
     }
 
     pub(super) fn model(&self) -> Option<String> {

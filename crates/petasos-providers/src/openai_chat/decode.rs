@@ -86,12 +86,17 @@ impl ChatDecoder {
             answer.model = Some(model.into());
         }
         // The last word counts: where a server reports with each chunk, each holds the whole so far.
+        let before = answer.usage;
         answer.count(chunk.counts());
+        let mut is_news = answer.usage != before;
         let mut deltas = Vec::new();
         for choice in chunk.choices().iter().filter(|choice| choice.is_first()) {
-            if let Err(error) = self.choice(choice, &mut deltas) {
-                answer.fail_unreadable(raw, &error);
-                return Fed::Progress;
+            match self.choice(choice, &mut deltas) {
+                Ok(fed) => is_news |= fed == Fed::Progress,
+                Err(error) => {
+                    answer.fail_unreadable(raw, &error);
+                    return Fed::Progress;
+                }
             }
         }
         self.emit(deltas, answer);
@@ -102,18 +107,26 @@ impl ChatDecoder {
             answer.report(Reported::of(error));
         } else if chunk.is_error() {
             answer.report(Reported::read(raw).unwrap_or_default());
-        } else if chunk.is_foreign() {
+        } else if !is_news {
             return Fed::Nothing;
         }
         Fed::Progress
     }
 
-    fn choice(&mut self, choice: &Choice<'_>, deltas: &mut Vec<Delta>) -> Result<(), serde_json::Error> {
+    /// Takes in a choice. One that says nothing is no progress: some servers keep a connection open with such.
+    fn choice(&mut self, choice: &Choice<'_>, deltas: &mut Vec<Delta>) -> Result<Fed, serde_json::Error> {
+        let mut fed = Fed::Nothing;
         if let Some(piece) = choice.piece() {
             for words in piece.words()? {
+                if !words.text().is_empty() {
+                    fed = Fed::Progress;
+                }
                 self.words(words, deltas);
             }
             let calls = piece.calls();
+            if calls.iter().any(|call| !call.is_empty()) {
+                fed = Fed::Progress;
+            }
             if !calls.is_empty() {
                 self.give_back(deltas);
             }
@@ -130,13 +143,16 @@ impl ChatDecoder {
             }
         }
         if let Some(reason) = choice.finish_reason() {
+            if self.finish.is_none() {
+                fed = Fed::Progress;
+            }
             let is_cut = matches!(self.finish, Some(FinishReason::Length | FinishReason::Refused));
             // One that says it was cut stays, whatever a proxy adds.
             if !is_cut {
                 self.finish = Some(finish_reason(&reason));
             }
         }
-        Ok(())
+        Ok(fed)
     }
 
     fn words(&mut self, words: Words, deltas: &mut Vec<Delta>) {

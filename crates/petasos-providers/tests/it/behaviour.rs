@@ -1,6 +1,7 @@
 //! Rows of the behaviour page, named after the row.
 
 mod ends;
+mod hostile;
 mod http;
 mod p08;
 mod requests;

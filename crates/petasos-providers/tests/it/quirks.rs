@@ -73,7 +73,8 @@ fn difference(usual: &str, here: &str) -> String {
 }
 
 /// The differences of every row that has quirks, as the catalog has them. That of Anthropic is a header, which the
-/// tests of HTTP show, and that of OpenRouter is in its replies (`behaviour/p08.rs`).
+/// tests of HTTP show; those of OpenRouter are in its replies (`behaviour/p08.rs`) and in how long it is waited for, which
+/// the tests of waits show.
 #[test]
 fn every_row_with_quirks_has_its_bytes_shown_here() {
     let shown: Vec<String> = catalog()
@@ -83,8 +84,8 @@ fn every_row_with_quirks_has_its_bytes_shown_here() {
             let model = if row.quirks.sealed_reasoning.is_empty() { "m" } else { "gpt-5-mini" };
             let (known, unknown) = (at(row.name, model, row.wire()), at("example", model, row.wire()));
             let difference = difference(&body(&unknown, &items(&unknown)), &body(&known, &items(&known)));
-            let Quirks { messages_key, cost_told, .. } = row.quirks;
-            let is_in_bytes = Quirks { messages_key, cost_told, ..Quirks::USUAL } != row.quirks;
+            let Quirks { messages_key, cost_told, thinks_long, .. } = row.quirks;
+            let is_in_bytes = Quirks { messages_key, cost_told, thinks_long, ..Quirks::USUAL } != row.quirks;
             assert_eq!(!difference.is_empty(), is_in_bytes, "{}", row.name);
             format!("{}: {} lines differ", row.name, difference.lines().count())
         })

@@ -7,11 +7,12 @@ use petasos_core::budget::Limits;
 use petasos_core::request::{ToolMode, Wire};
 use petasos_core::time::Span;
 use petasos_core::turn::{Guards, OnAsk};
+use petasos_providers::TimeoutsSet;
 use petasos_store::Durability;
 
 use super::ConfigError;
 use super::paths::{Environment, Places};
-use super::raw::{Owner, Raw, RawDurability, RawGuards, RawModel};
+use super::raw::{Owner, Raw, RawDurability, RawGuards, RawModel, RawTimeouts};
 
 /// What the command line says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -97,7 +98,7 @@ pub struct Settings {
     /// What becomes of a call that asks, if a file says.
     pub on_ask: Option<OnAsk>,
     /// Time bounds of requests, where a file says.
-    pub timeouts: Timeouts,
+    pub timeouts: TimeoutsSet,
     /// What synced means.
     pub durability: Durability,
     /// Whether guards watch over a turn.
@@ -118,24 +119,11 @@ impl Default for Settings {
             result_cap: Cap::RESULT,
             disabled: Vec::new(),
             on_ask: None,
-            timeouts: Timeouts::default(),
+            timeouts: TimeoutsSet::default(),
             durability: Durability::Power,
             guards: Guards::On,
         }
     }
-}
-
-/// Time bounds of requests, where somebody set them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Timeouts {
-    /// To connect.
-    pub connect: Option<Duration>,
-    /// To the first byte of the answer.
-    pub first_byte: Option<Duration>,
-    /// Between two pieces.
-    pub idle: Option<Duration>,
-    /// For the whole call.
-    pub call: Option<Duration>,
 }
 
 impl Settings {
@@ -195,7 +183,7 @@ impl Settings {
         };
         let mut disabled = home.tools.disabled.unwrap_or_default();
         disabled.extend(workspace.tools.disabled.unwrap_or_default());
-        let seconds = |seconds: Option<u64>| seconds.map(Duration::from_secs);
+        let timeouts = timeouts(&home.timeouts)?;
         Ok(Self {
             model,
             fallback: home.fallback.unwrap_or_default().iter().map(named).collect(),
@@ -207,12 +195,7 @@ impl Settings {
             result_cap: home.tools.result_chars.map_or(Cap::RESULT, Cap),
             disabled,
             on_ask: home.policy.on_ask,
-            timeouts: Timeouts {
-                connect: seconds(home.timeouts.connect),
-                first_byte: seconds(home.timeouts.first_byte),
-                idle: seconds(home.timeouts.idle),
-                call: seconds(home.timeouts.call),
-            },
+            timeouts,
             durability: match home.durability {
                 Some(RawDurability::Process) => Durability::Process,
                 Some(RawDurability::Power) | None => Durability::Power,
@@ -223,6 +206,23 @@ impl Settings {
             },
         })
     }
+}
+
+/// The waits that a person set. None at all would fail every request before it is answered.
+fn timeouts(raw: &RawTimeouts) -> Result<TimeoutsSet, ConfigError> {
+    let seconds = |name: &str, seconds: Option<u64>| match seconds {
+        Some(0) => Err(ConfigError::Setting(format!(
+            "`timeouts.{name}` is 0, and nothing comes in no time; write seconds, 1 at least, or leave it out \
+             for the usual wait"
+        ))),
+        seconds => Ok(seconds.map(Duration::from_secs)),
+    };
+    Ok(TimeoutsSet {
+        connect: seconds("connect", raw.connect)?,
+        first_byte: seconds("first_byte", raw.first_byte)?,
+        idle: seconds("idle", raw.idle)?,
+        call: seconds("call", raw.call)?,
+    })
 }
 
 fn named(raw: &RawModel) -> ModelNamed {

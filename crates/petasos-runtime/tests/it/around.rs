@@ -350,6 +350,7 @@ pub fn types(events: &[Event]) -> Vec<&'static str> {
             Event::Asking { .. } => "asking",
             Event::Note { .. } => "note",
             Event::Retrying { .. } => "retrying",
+            Event::Waiting { .. } => "waiting",
             Event::TurnEnd { .. } => "turn_end",
             Event::Result(_) => "result",
         })

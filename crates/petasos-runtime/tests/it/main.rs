@@ -17,3 +17,5 @@ mod config;
 mod drive;
 mod gate;
 mod holders;
+mod silence;
+mod waits_page;

@@ -7,7 +7,9 @@ use petasos_core::request::Wire;
 use petasos_core::stop::FailureKind;
 use petasos_core::time::Span;
 use petasos_core::turn::Delta;
-use petasos_providers::{Endpoint, HttpProvider, Provider, ReplyEvent, Timeouts};
+use petasos_providers::{
+    AnswerDecoder, Endpoint, Fed, HttpProvider, Provider, ReplyEvent, Timeouts, TimeoutsSet,
+};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, advance};
@@ -51,18 +53,75 @@ fn seconds(connect: u64, first_byte: u64, idle: u64, call: Option<u64>) -> Timeo
     }
 }
 
+fn waits(url: &str, model: &str) -> Timeouts {
+    Endpoint::new("example", url, Wire::Chat).unwrap().timeouts(model)
+}
+
 #[test]
-fn p05_a_server_on_this_machine_is_waited_for_longer_unless_a_person_says_how_long() {
-    let waits = |url: &str| Endpoint::new("example", url, Wire::Chat).unwrap().timeouts;
-    for local in ["http://localhost:8080/v1", "http://127.0.0.1/v1", "http://[::1]:1234/v1"] {
-        assert_eq!(waits(local), seconds(10, 1_800, 1_800, None), "{local}");
+fn p05_a_server_of_ones_own_is_waited_for_longer_unless_a_person_says_how_long() {
+    for local in [
+        "http://localhost:8080/v1",
+        "http://127.0.0.1/v1",
+        "http://127.8.0.1/v1",
+        "http://0.0.0.0:8080/v1",
+        "http://[::1]:1234/v1",
+        "http://10.1.2.3:8000/v1",
+        "http://172.16.0.1/v1",
+        "http://172.31.255.255/v1",
+        "http://192.168.1.5:8080/v1",
+        "http://169.254.7.7/v1",
+        "http://[fd12:3456::1]:8080/v1",
+        "http://[fe80::1]/v1",
+        "http://[::ffff:192.168.1.5]/v1",
+        "http://studio.local:1234/v1",
+        "http://GPU.LAN./v1",
+        "http://box.home.arpa/v1",
+        "http://host.docker.internal:11434/v1",
+        "https://gpu-box/v1",
+    ] {
+        assert_eq!(waits(local, "m"), seconds(10, 1_800, 1_800, None), "{local}");
     }
-    for hosted in ["https://models.example/v1", "http://192.168.1.5:8080/v1", "https://localhost.example/v1"]
-    {
-        assert_eq!(waits(hosted), seconds(10, 120, 120, None), "{hosted}");
+    for hosted in [
+        "https://models.example/v1",
+        "http://172.32.0.1/v1",
+        "http://11.0.0.1/v1",
+        "http://192.169.0.1/v1",
+        "http://[2001:db8::1]/v1",
+        "http://[::ffff:8.8.8.8]/v1",
+        "https://localhost.example/v1",
+        "https://local.example/v1",
+        "https://host.docker.internal.example/v1",
+    ] {
+        assert_eq!(waits(hosted, "m"), seconds(10, 120, 120, None), "{hosted}");
     }
     let set = Endpoint::new("example", "http://localhost/v1", Wire::Chat).unwrap();
-    assert_eq!(set.with_timeouts(seconds(1, 2, 3, None)).timeouts, seconds(1, 2, 3, None));
+    assert_eq!(set.with_timeouts(seconds(1, 2, 3, None)).timeouts("m"), seconds(1, 2, 3, None));
+}
+
+#[test]
+fn p05_a_model_that_thinks_long_is_waited_for_longer_unless_a_person_says_how_long() {
+    let at = |provider: &str, url: &str, model: &str| {
+        Endpoint::new(provider, url, Wire::Chat).unwrap().timeouts(model)
+    };
+    let openai = "https://api.openai.com/v1";
+    for (provider, url, model, wait) in [
+        ("openai", openai, "gpt-5-mini", 600),
+        ("openai", openai, "o3", 600),
+        ("openai", openai, "gpt-5-chat-latest", 120),
+        ("openai", openai, "gpt-4.1", 120),
+        // By its address too, and however the name is written.
+        (openai, openai, "O4-mini", 600),
+        ("deepseek", "https://api.deepseek.com", "deepseek-reasoner", 600),
+        ("deepseek", "https://api.deepseek.com", "deepseek-chat", 120),
+        ("openrouter", "https://openrouter.ai/api/v1", "openai/gpt-5", 600),
+        ("example", "https://models.example/v1", "o3", 120),
+        ("openai", "http://127.0.0.1:8080/v1", "o3", 1_800),
+    ] {
+        assert_eq!(at(provider, url, model), seconds(10, wait, wait, None), "{provider} {url} {model}");
+    }
+    let endpoint = Endpoint::new("openai", openai, Wire::Chat).unwrap();
+    let idle = TimeoutsSet { idle: Some(Duration::from_secs(7)), ..TimeoutsSet::default() };
+    assert_eq!(endpoint.with_set(idle).timeouts("o3"), seconds(10, 600, 7, None));
 }
 
 #[tokio::test(start_paused = true)]
@@ -168,4 +227,100 @@ async fn p06_an_error_whose_body_never_ends() {
     assert!(failure.message.len() < 2_000, "{}", failure.message);
     // The client closed; what was written is what fits into the buffers between.
     assert!(server.await.unwrap() < 64 << 20);
+}
+
+/// What a server says that only shows that it is alive: comments, pings, events that change nothing.
+const SIGNS: [&[u8]; 6] = [
+    b": PROCESSING\n\n",
+    b"\n\n",
+    b"data: {}\n\n",
+    b"data: {\"choices\":[]}\n\n",
+    b"data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\n",
+    b"event: ping\ndata: {\"type\":\"ping\"}\n\n",
+];
+
+/// How a call ends, and after how many seconds, if a server says this and then shows every 50 s that it is alive.
+async fn alive_after(bytes: &[u8], usual: Timeouts, set: TimeoutsSet) -> (usize, String, u64) {
+    let (listener, url) = listen().await;
+    let bytes = bytes.to_vec();
+    let server = tokio::spawn(async move {
+        let mut socket = hold(listener, bytes).await;
+        for sign in SIGNS.iter().cycle() {
+            tokio::time::sleep(Duration::from_secs(50)).await;
+            if socket.write_all(sign).await.is_err() {
+                return;
+            }
+        }
+    });
+    let endpoint = Endpoint::new("example", &url, Wire::Chat).unwrap();
+    let endpoint = endpoint.with_timeouts(usual).with_set(set);
+    let started = Instant::now();
+    let (deltas, end) = collect(HttpProvider::new(endpoint).call(&target(), "{}".into())).await;
+    let waited = started.elapsed().as_secs();
+    server.abort();
+    (deltas.len(), end.unwrap_err().message.to_string(), waited)
+}
+
+/// OpenRouter and DeepSeek send comments for minutes while a request waits for its machine.
+#[tokio::test(start_paused = true)]
+async fn p05_signs_of_life_put_the_end_off_but_not_for_ever() {
+    let (hosted, nothing) = (Timeouts::default(), TimeoutsSet::default());
+    let (deltas, end, waited) = alive_after(HEAD, hosted, nothing).await;
+    assert_eq!((deltas, waited), (0, 1_800));
+    assert!(end.starts_with("nothing of a reply came from 127.0.0.1:"), "{end}");
+    let told = "for 1800 s, only what keeps a connection open (timeouts.first_byte)";
+    assert!(end.contains(told), "{end}");
+    let (deltas, end, waited) = alive_after(&[HEAD, PIECE].concat(), hosted, nothing).await;
+    assert_eq!((deltas, waited), (1, 1_800));
+    let told = "in the middle of its reply for 1800 s, only what keeps a connection open (timeouts.idle)";
+    assert!(end.contains(told), "{end}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn p05_a_wait_that_a_person_set_is_the_whole_wait_whatever_signs_of_life_there_are() {
+    let set = |first_byte, idle| TimeoutsSet {
+        first_byte: Some(Duration::from_secs(first_byte)),
+        idle: Some(Duration::from_secs(idle)),
+        ..TimeoutsSet::default()
+    };
+    let (_, end, waited) = alive_after(HEAD, Timeouts::default(), set(130, 70)).await;
+    assert_eq!(waited, 130, "{end}");
+    let (_, end, waited) = alive_after(&[HEAD, PIECE].concat(), Timeouts::default(), set(130, 70)).await;
+    assert_eq!(waited, 70, "{end}");
+}
+
+/// Signs that come further apart than the wait for a piece are not waited for.
+#[tokio::test(start_paused = true)]
+async fn p05_after_the_last_sign_of_life_the_usual_wait_holds() {
+    let signs = [HEAD, SIGNS[0], SIGNS[2]].concat();
+    let usual = seconds(10, 40, 30, None);
+    let (_, end, waited) = alive_after(&signs, usual, TimeoutsSet::default()).await;
+    assert_eq!(waited, 40, "{end}");
+    let (_, end, waited) = alive_after(&[&signs, PIECE].concat(), usual, TimeoutsSet::default()).await;
+    assert_eq!(waited, 30, "{end}");
+}
+
+#[test]
+fn p05_what_only_keeps_the_connection_open_is_no_progress_in_any_pieces() {
+    for sign in SIGNS {
+        let mut decoder = AnswerDecoder::new(&target(), "models.example");
+        decoder.feed(PIECE);
+        for byte in sign.chunks(1) {
+            assert_eq!(decoder.feed(byte), Fed::Nothing, "{}", String::from_utf8_lossy(sign));
+        }
+        assert_eq!(decoder.feed(PIECE), Fed::Progress);
+    }
+    // An event that is large is progress while it comes.
+    let mut decoder = AnswerDecoder::new(&target(), "models.example");
+    let large = format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{}", "x".repeat(2_000));
+    assert_eq!(decoder.feed(large.as_bytes()), Fed::Progress);
+    assert_eq!(decoder.feed(b"x"), Fed::Progress);
+}
+
+#[tokio::test(start_paused = true)]
+async fn case_d12_one_delta_then_nothing_and_the_socket_stays_open() {
+    let (deltas, end, waited) = silent_after(&[HEAD, PIECE].concat(), seconds(10, 30, 2, None)).await;
+    assert_eq!((deltas, waited), (vec![Delta::Text("a".into())], 2));
+    assert!(end.starts_with("Timeout: ") && end.contains("reply for 2 s (timeouts.idle)"), "{end}");
+    assert!(FailureKind::Timeout.is_passing(), "it is tried again");
 }

@@ -110,12 +110,14 @@ fn the_page_has_the_defaults_that_hold() {
             "timeouts.first_byte" => {
                 let usual = petasos_providers::Timeouts::default().first_byte.as_secs();
                 let local = petasos_providers::Timeouts::LOCAL.first_byte.as_secs();
-                format!("{usual}; {local} on this machine")
+                let thinking = petasos_providers::Timeouts::THINKING.as_secs();
+                format!("{usual}; {local} near; {thinking} where models think long")
             }
             "timeouts.idle" => {
                 let usual = petasos_providers::Timeouts::default().idle.as_secs();
                 let local = petasos_providers::Timeouts::LOCAL.idle.as_secs();
-                format!("{usual}; {local} on this machine")
+                let thinking = petasos_providers::Timeouts::THINKING.as_secs();
+                format!("{usual}; {local} near; {thinking} where models think long")
             }
             _ => continue,
         };
