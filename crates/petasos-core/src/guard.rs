@@ -1,7 +1,7 @@
 //! Guards (L10): whether a turn still gets anywhere. Pure, and folded from the entries of a turn.
 //!
 //! What is looked at are the calls of closed and open steps, in the order of the calls: two are *equal*
-//! if tool, arguments, outcome and result are. The end of that row may be one block of up to
+//! if tool, arguments, outcome and result are (of a call that wrote files: what stands in them). The end of that row may be one block of up to
 //! [`PERIODS`] calls that comes again and again; a block of one is the same call over and over. A call
 //! that was not run because of this counts as the one that it would have repeated. What a stop kept
 //! from running, or cut short, says nothing of the model and is left out.
@@ -24,7 +24,7 @@ use std::fmt;
 use crate::entry::ToolResult;
 use crate::id::Seq;
 use crate::text::Text;
-use crate::tool::Outcome;
+use crate::tool::{Fact, Outcome};
 
 /// The longest block of calls that is looked for (L10).
 pub const PERIODS: usize = 6;
@@ -65,6 +65,9 @@ pub struct Guard {
 struct Seen {
     key: Key,
     outcome: Outcome,
+    /// What it wrote, if it did: a file that is new the first time and replaced the second is the same file.
+    wrote: Vec<Fact>,
+    /// Else what the model reads.
     text: Text,
 }
 
@@ -83,6 +86,8 @@ struct Failing {
     since: Seq,
     /// The reply whose call failed last.
     last: Seq,
+    /// What failed last was a command that came to its own end.
+    is_of_command: bool,
 }
 
 /// What is wrong with a turn.
@@ -123,6 +128,13 @@ impl fmt::Display for Finding {
     }
 }
 
+fn is_own_end(fact: &Fact) -> bool {
+    match fact {
+        Fact::Ran { exit, .. } => exit.is_some(),
+        Fact::Wrote { .. } | Fact::NotWritten { .. } | Fact::Child { .. } | Fact::Remembered { .. } => false,
+    }
+}
+
 fn names(tools: &[Text]) -> String {
     let names: Vec<&str> = tools.iter().map(|tool| &**tool).collect();
     names.join(", ")
@@ -141,6 +153,15 @@ pub(crate) struct Ended<'a> {
 pub(crate) enum Again {
     Free,
     Costly,
+}
+
+impl Seen {
+    fn new(key: Key, result: &ToolResult) -> Self {
+        let is_write = |fact: &&Fact| matches!(fact, Fact::Wrote { .. });
+        let wrote: Vec<Fact> = result.facts.iter().filter(is_write).cloned().collect();
+        let text = if wrote.is_empty() { result.text.text().clone() } else { Text::default() };
+        Self { key, outcome: result.outcome, wrote, text }
+    }
 }
 
 impl Key {
@@ -187,7 +208,7 @@ impl Guard {
     pub(crate) fn take(&mut self, ended: Ended<'_>) {
         self.taken += 1;
         let Ended { key, result, reply, rerun } = ended;
-        self.count_failure(&key.tool, result.outcome, reply);
+        self.count_failure(&key.tool, result, reply);
         let seen = match result.outcome {
             Outcome::NeverBegan => match self.repeated(&key) {
                 Some(seen) if rerun == Again::Costly => seen.clone(),
@@ -200,7 +221,7 @@ impl Guard {
             | Outcome::Denied
             | Outcome::Invalid
             | Outcome::TimedOut
-            | Outcome::Unknown => Seen { key, outcome: result.outcome, text: result.text.text().clone() },
+            | Outcome::Unknown => Seen::new(key, result),
         };
         let before = self.last.iter().rev().map(Some).chain(std::iter::repeat(None));
         for (equal, earlier) in self.equal.iter_mut().zip(before) {
@@ -213,10 +234,12 @@ impl Guard {
         self.is_told &= self.block().is_some();
     }
 
-    fn count_failure(&mut self, tool: &Text, outcome: Outcome, reply: Seq) {
-        match outcome {
+    fn count_failure(&mut self, tool: &Text, result: &ToolResult, reply: Seq) {
+        match result.outcome {
+            // Tests that still fail after the next edit are work: a command that ended is forgotten once
+            // anything goes well, a tool that could not do what it was asked only if it does.
             Outcome::Ok | Outcome::Empty => {
-                self.failing.remove(tool);
+                self.failing.retain(|name, failing| name != tool && !failing.is_of_command);
             }
             Outcome::Error | Outcome::Invalid | Outcome::TimedOut | Outcome::Unknown => {
                 if !self.failing.contains_key(tool) && self.failing.len() >= TOOLS {
@@ -224,10 +247,11 @@ impl Guard {
                     let oldest = oldest.map(|(tool, _)| tool.clone());
                     oldest.map(|tool| self.failing.remove(&tool));
                 }
-                let first = Failing { times: 0, since: reply, last: reply };
+                let first = Failing { times: 0, since: reply, last: reply, is_of_command: false };
                 let failing = self.failing.entry(tool.clone()).or_insert(first);
                 failing.times = failing.times.saturating_add(1);
                 failing.last = reply;
+                failing.is_of_command = result.facts.iter().any(is_own_end);
             }
             // The tool did nothing wrong: somebody said no, or stopped it.
             Outcome::Denied | Outcome::NeverBegan | Outcome::CutShort => {}

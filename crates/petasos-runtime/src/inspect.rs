@@ -10,10 +10,10 @@ use std::sync::Arc;
 use petasos_core::entry::{Body, FinishReason, Reply, ReplyOfTurn, TurnEnd, VerdictKind};
 use petasos_core::id::{CallId, Seq, SessionId};
 use petasos_core::session::Session;
-use petasos_core::stop::StopReason;
+use petasos_core::stop::{FailureKind, StopReason};
 use petasos_core::text::Text;
 use petasos_core::transcript::Item;
-use petasos_core::turn::made_calls;
+use petasos_core::turn::{Turn, made_calls};
 use petasos_store::{Contents, Listing, StoreError};
 use serde::Serialize;
 
@@ -66,6 +66,27 @@ fn is_broken_off(reason: StopReason) -> bool {
         | StopReason::Refused
         | StopReason::Truncated => false,
     }
+}
+
+/// What the session itself can say of the end of a turn: what a guard found, or what came before silence.
+pub(crate) fn why(session: &Session, end: &TurnEnd) -> Option<String> {
+    if end.reason == StopReason::ModelFailed(FailureKind::Empty) {
+        return last_result(session);
+    }
+    let told = session.turn().map(Turn::told).filter(|told| told.id == end.turn)?;
+    told.finding().map(|finding| finding.to_string())
+}
+
+/// The last tool that gave a result before the silence.
+fn last_result(session: &Session) -> Option<String> {
+    let mut items = session.transcript().items().into_iter().rev();
+    items.find_map(|(_, item)| match item {
+        Item::Step(step) => {
+            let call = made_calls(&step.reply).last()?;
+            Some(format!("the last result before that is of {}", call.name))
+        }
+        Item::Said(_) | Item::Note(_) => None,
+    })
 }
 
 /// Arguments as a person reads them: each by its name, texts as they are and not as JSON writes them. What is no

@@ -430,7 +430,9 @@ impl Shell {
             self.outbox.put(unsaved(end.reason, end.steps, usage));
         }
         let has_detail = matches!(end.reason, StopReason::ModelFailed(_) | StopReason::NotSaved);
-        let detail = self.detail.as_deref().filter(|_| has_detail);
+        let said = self.detail.as_deref().filter(|_| has_detail).map(str::to_owned);
+        let detail = said.or_else(|| crate::inspect::why(session, end));
+        let detail = detail.as_deref();
         let reply = crate::inspect::reply_of(session, end);
         let result = RunResult {
             status: status(end.reason),

@@ -10,7 +10,7 @@ use petasos_core::guard::{CUT_REPLIES, FAILURES, PERIODS, STUCK_AT, TOLD_AT};
 use petasos_core::id::Seq;
 use petasos_core::request::Purpose;
 use petasos_core::text::Text;
-use petasos_core::tool::Outcome;
+use petasos_core::tool::{Fact, Outcome};
 use petasos_core::turn::{Guards, made_calls};
 
 /// Tool, arguments, outcome, result.
@@ -22,8 +22,9 @@ pub struct Row {
     guards: Guards,
     seen: Vec<Seen>,
     is_told: bool,
-    /// For each tool that failed the last time: how often, and the replies of the first and the last.
-    failing: BTreeMap<Text, (u32, Seq, Seq)>,
+    /// For each tool that failed the last time: how often, the replies of the first and the last, and whether that was
+    /// a command that ended.
+    failing: BTreeMap<Text, (u32, Seq, Seq, bool)>,
     cut_replies: u32,
     is_cut: bool,
     /// The last request was a closing call, which ends its turn whatever comes of it.
@@ -87,10 +88,14 @@ impl Row {
         let (tool, arguments) = key(made, call);
         let reply = result.call.reply;
         match result.outcome {
-            Outcome::Ok | Outcome::Empty => drop(self.failing.remove(&tool)),
+            Outcome::Ok | Outcome::Empty => {
+                self.failing.retain(|name, (.., of_command)| *name != tool && !*of_command)
+            }
             Outcome::Error | Outcome::Invalid | Outcome::TimedOut | Outcome::Unknown => {
-                let (times, _, last) = self.failing.entry(tool.clone()).or_insert((0, reply, reply));
+                let first = (0, reply, reply, false);
+                let (times, _, last, of_command) = self.failing.entry(tool.clone()).or_insert(first);
                 (*times, *last) = (*times + 1, reply);
+                *of_command = result.facts.iter().any(|fact| matches!(fact, Fact::Ran { exit: Some(_), .. }));
             }
             Outcome::Denied | Outcome::NeverBegan | Outcome::CutShort => {}
         }
@@ -102,7 +107,12 @@ impl Row {
                 same.next().unwrap()
             }
             Outcome::NeverBegan | Outcome::CutShort => return,
-            outcome => (tool, arguments, outcome, result.text.text().clone()),
+            outcome => {
+                let wrote = result.facts.iter().filter(|fact| matches!(fact, Fact::Wrote { .. }));
+                let wrote: String = wrote.map(|fact| format!("{fact:?}")).collect();
+                let text = if wrote.is_empty() { result.text.text().clone() } else { wrote.into() };
+                (tool, arguments, outcome, text)
+            }
         };
         self.seen.push(seen);
         self.is_told &= !self.often().is_empty();
@@ -150,7 +160,7 @@ impl Row {
     /// True if the turn should end `tool_failed`.
     pub fn has_failed(&self) -> bool {
         let mut failing = self.failing.values();
-        self.guards == Guards::On && failing.any(|(times, first, last)| *times >= FAILURES && first < last)
+        self.guards == Guards::On && failing.any(|(times, first, last, _)| *times >= FAILURES && first < last)
     }
 }
 

@@ -16,7 +16,7 @@ mod ran;
 mod saying;
 
 pub use ran::{Ran, Sent, told};
-pub use saying::{Saying, calls, cut, fails, nothing, refusal, text};
+pub use saying::{Saying, calls, calls_with, cut, fails, nothing, pieces, refusal, text};
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::LazyLock;
@@ -54,6 +54,7 @@ pub struct Script {
     answers: VecDeque<Answer>,
     person: Person,
     outcomes: BTreeMap<Text, Outcome>,
+    says: BTreeMap<Text, VecDeque<Text>>,
     deaf: BTreeSet<Text>,
     probed: Outcome,
     order: Order,
@@ -132,6 +133,7 @@ impl Script {
             answers: VecDeque::new(),
             person: Person::Away,
             outcomes: BTreeMap::new(),
+            says: BTreeMap::new(),
             deaf: BTreeSet::new(),
             probed: Outcome::Unknown,
             order: Order::AsBegun,
@@ -174,6 +176,12 @@ impl Script {
     /// How a tool ends; others end well.
     pub fn ends(mut self, tool: &str, outcome: Outcome) -> Self {
         self.outcomes.insert(tool.into(), outcome);
+        self
+    }
+
+    /// What a tool says, a call each; after the last, that it did it.
+    pub fn says<const N: usize>(mut self, tool: &str, results: [&str; N]) -> Self {
+        self.says.insert(tool.into(), results.into_iter().map(Text::from).collect());
         self
     }
 
@@ -397,7 +405,9 @@ impl Script {
         if let Some((call, tool)) = ending.cloned() {
             self.running.retain(|(other, _)| *other != call);
             let outcome = self.outcomes.get(&tool).copied().unwrap_or(Outcome::Ok);
-            return Some(Input::ToolEnded { call, output: output(outcome, &format!("{tool} did it")) });
+            let said = self.says.get_mut(&tool).and_then(VecDeque::pop_front);
+            let said = said.unwrap_or_else(|| format!("{tool} did it").into());
+            return Some(Input::ToolEnded { call, output: output(outcome, &said) });
         }
         if !self.session.is_running() {
             return None;

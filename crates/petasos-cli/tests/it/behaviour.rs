@@ -6,6 +6,7 @@ mod l06_model_failed;
 mod l06_signals;
 mod l06_stops;
 mod l09_l11;
+mod l10;
 mod l12;
 mod l13_l14;
 mod p04;

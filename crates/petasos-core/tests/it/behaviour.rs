@@ -8,6 +8,8 @@ mod crashes;
 mod damage;
 mod ends;
 mod interrupt;
+mod l10_guards;
+mod l10_repeats;
 mod replies;
 mod retries;
 mod said;

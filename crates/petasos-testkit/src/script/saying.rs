@@ -28,6 +28,20 @@ pub fn calls<const N: usize>(tools: [&str; N]) -> Saying {
     Saying { deltas, end: Ok(ends(FinishReason::ToolUse)) }
 }
 
+/// Calls of these tools with these arguments, all whole.
+pub fn calls_with<const N: usize>(made: [(&str, &str); N]) -> Saying {
+    let deltas =
+        made.iter().zip(0..).flat_map(|((tool, arguments), place)| call(place, tool, arguments)).collect();
+    Saying { deltas, end: Ok(ends(FinishReason::ToolUse)) }
+}
+
+/// Text that comes in pieces of so many characters.
+pub fn pieces(text: &str, length: usize) -> Saying {
+    let characters: Vec<char> = text.chars().collect();
+    let piece = |piece: &[char]| Delta::Text(piece.iter().collect::<String>().into());
+    Saying { deltas: characters.chunks(length).map(piece).collect(), end: Ok(ends(FinishReason::Stop)) }
+}
+
 /// An empty reply.
 pub fn nothing() -> Saying {
     Saying { deltas: Vec::new(), end: Ok(ends(FinishReason::Stop)) }
@@ -58,6 +72,18 @@ impl Saying {
     /// With this reasoning before the rest.
     pub fn after_reasoning(mut self, text: &str) -> Self {
         self.deltas.insert(0, Delta::Reasoning(text.into()));
+        self
+    }
+
+    /// With this text behind the rest.
+    pub fn then_text(mut self, text: &str) -> Self {
+        self.deltas.push(Delta::Text(text.into()));
+        self
+    }
+
+    /// With these pieces behind the rest.
+    pub fn with_deltas(mut self, deltas: impl IntoIterator<Item = Delta>) -> Self {
+        self.deltas.extend(deltas);
         self
     }
 
