@@ -190,6 +190,8 @@ fn quote(text: &str, way: Way, dice: &mut Dice, out: &mut String) {
     let is_single = way == Way::Python && (text.contains('"') || !text.contains('\''));
     let quote = if is_single { '\'' } else { '"' };
     out.push(quote);
+    // Beside a path of Windows, `\n` has two readings.
+    let is_path = text.contains(":\\") || text.starts_with('\\');
     let mut chars = text.chars().peekable();
     while let Some(char) = chars.next() {
         match char {
@@ -197,7 +199,7 @@ fn quote(text: &str, way: Way, dice: &mut Dice, out: &mut String) {
                 let next = chars.peek().copied();
                 let begins_none = next
                     .is_some_and(|next| !next.is_control() && next != '𝄞' && !"\"\\/'bfnrtu".contains(next));
-                out.push_str(if way == Way::Backslashes && begins_none { "\\" } else { "\\\\" });
+                out.push_str(if way == Way::Backslashes && begins_none && !is_path { "\\" } else { "\\\\" });
             }
             char if char == quote => out.extend(['\\', char]),
             '\0'..='\u{1f}' if way == Way::RawControls && dice.permille(700) => out.push(char),

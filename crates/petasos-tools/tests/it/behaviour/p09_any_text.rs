@@ -254,6 +254,41 @@ fn p09_what_has_two_readings_has_none() {
     }
 }
 
+/// Where one backslash of a text stands for itself, the next may too.
+#[test]
+fn p09_a_backslash_beside_one_that_stands_for_itself_is_not_guessed() {
+    let refused = [
+        (r#"{"pattern":"\bfoo\d+"}"#, 13),
+        (r#"{"pattern":"\d+\f"}"#, 16),
+        (r#"{"path":"C:\work\new\test.txt"}"#, 17),
+        (r#"{"path":"c:\temp\docs"}"#, 12),
+        (r#"{"path":"C:\users\u0041"}"#, 18),
+        (r#"{"path":"\\server\docs\reports"}"#, 23),
+        (r#"{"command":"cd C:\work\new"}"#, 23),
+        (r#"{'path': 'C:\work\new'}"#, 18),
+    ];
+    for (written, column) in refused {
+        let parts = trouble(&taken(&any(), "any", written).expect_err(written));
+        let place = format!("at line 1, column {column} ");
+        let cause = "a backslash that may stand for itself, as another here does";
+        assert!(
+            parts["cause"].starts_with(&place) && parts["cause"].ends_with(cause),
+            "{written}: {parts:?}"
+        );
+        assert!(parts["hint"].starts_with(r"write a backslash as \\ "), "{parts:?}");
+    }
+    let read = [
+        (r#"{"a":"re: \d+\. and \n end"}"#, r#"{"a":"re: \\d+\\. and \n end"}"#),
+        (r#"{"a":"\d\\b","b":"\b"}"#, r#"{"a":"\\d\\b","b":"\b"}"#),
+        (r#"{"a":"C:\work\\new","b":"x\ty"}"#, r#"{"a":"C:\\work\\new","b":"x\ty"}"#),
+        (r#"{"a":"C:\users\me"}"#, r#"{"a":"C:\\users\\me"}"#),
+    ];
+    for (written, wanted) in read {
+        let (json, repairs) = taken(&any(), "any", written).expect(written);
+        assert_eq!((value(&json), repairs), (value(wanted), vec!["backslash".to_owned()]), "{written}");
+    }
+}
+
 /// A text never changes where text is taken, whatever it looks like.
 #[test]
 fn p09_a_text_that_is_wanted_is_never_changed() {
