@@ -4,6 +4,7 @@
 //! What can be read in two ways is no reading: the model is told where, and sends it again.
 //! Time and memory are linear in the text, and bounded: [`DEEPEST`](reader::DEEPEST), [`MOST`](reader::MOST).
 
+mod behind;
 mod reader;
 mod strings;
 
@@ -172,8 +173,7 @@ fn around(reader: &mut Reader<'_>, text: &str) -> Result<Node, Fault> {
             return Err(Fault::unsure(again, "a second object follows the first and is not the same", hint));
         }
     }
-    // If a quote in a text was taken for its end, the object goes on here, and its last brace does too.
-    if reader.rest().contains(['{', '}']) {
+    if !behind::is_prose(reader.rest()) {
         let hint = "send one JSON object and nothing else; a quote inside a text is written \\\"";
         return Err(Fault::unsure(reader.here(), "more stands behind the object", hint));
     }

@@ -254,6 +254,50 @@ fn p09_what_has_two_readings_has_none() {
     }
 }
 
+/// If the object was closed too early, or a quote was taken for the end of its text, what is behind it belongs to it.
+#[test]
+fn p09_what_may_go_on_with_the_object_is_not_left_out() {
+    let object = r#"{"a":"b"}"#;
+    let more = [
+        r#", "dry_run": true"#,
+        r#"["b"]"#,
+        r#"[0]"#,
+        "]",
+        ": 1",
+        r#""c": 1"#,
+        "'c': 1",
+        "\n, dry_run: true",
+        "\n```\n, dry_run: true",
+        "</args>, dry_run: true",
+        "</a b=\"c>",
+        r#" and "c": true"#,
+        r#" and "c" : true"#,
+        r#" words", "c": true"#,
+        r#" words" and more"#,
+        r#" it is" here "so"#,
+        " and [c]",
+        " and 'c': true",
+        "\nIt is \"open",
+    ];
+    for more in more {
+        let written = format!("{object}{more}");
+        let parts = trouble(&taken(&any(), "any", &written).expect_err(&written));
+        assert!(parts["cause"].ends_with("more stands behind the object"), "{written}: {parts:?}");
+    }
+    let words = [
+        "\n```\nI will read it (all of it).",
+        "</arguments></tool_call>",
+        "<|call|>",
+        " That's what \"I think\", it's 'good' (\"or 'so'\").",
+        "\n```\n\n- first; second: third, fourth",
+    ];
+    for words in words {
+        let written = format!("{object}{words}");
+        let wanted = Ok((object.to_owned(), vec!["words around".to_owned()]));
+        assert_eq!(taken(&any(), "any", &written), wanted, "{written}");
+    }
+}
+
 /// Where one backslash of a text stands for itself, the next may too.
 #[test]
 fn p09_a_backslash_beside_one_that_stands_for_itself_is_not_guessed() {
