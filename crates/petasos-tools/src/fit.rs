@@ -128,6 +128,10 @@ fn meant(node: &Node, wanted: &Wanted<'_>) -> Result<(Node, Repairs), String> {
         Node::String(text) if !wanted.takes(Kind::String) => {
             let (read, mut repairs) =
                 repair::value(text).map_err(|fault| format!("; read as JSON, {}", fault.cause))?;
+            // "10 // 2", "5 # of 10": what looks like a comment in a text may be what it says.
+            if repairs.contains(&Repair::Comment) {
+                return Err(String::from("; a text with a comment is not read"));
+            }
             repairs.insert(Repair::TextOfValue);
             let written_out = match &read {
                 Node::Number(digits) if takes_whole => whole(digits),

@@ -82,6 +82,8 @@ pub(super) struct Reader<'a> {
     /// Where a comment holds a double quote, and where one holds a single quote.
     quote_in_comment: [Option<usize>; 2],
     has_double_quotes: bool,
+    /// Where the last number ends, or a comment behind it.
+    number_end: Option<usize>,
 }
 
 impl<'a> Reader<'a> {
@@ -95,6 +97,7 @@ impl<'a> Reader<'a> {
             python_differs: None,
             quote_in_comment: [None; 2],
             has_double_quotes: false,
+            number_end: None,
         }
     }
 
@@ -183,10 +186,30 @@ impl<'a> Reader<'a> {
             self.at += length;
             self.mark(Repair::Comment);
             let comment = self.since(begun);
+            self.may_be_reckoned(begun, comment)?;
             for (hidden, quote) in self.quote_in_comment.iter_mut().zip(['"', '\'']) {
                 *hidden = hidden.or_else(|| comment.contains(quote).then_some(begun));
             }
         }
+    }
+
+    /// Refuses `10 // 2` on one line: a comment, or a number and what is done with it.
+    fn may_be_reckoned(&mut self, begun: usize, comment: &str) -> Result<(), Fault> {
+        let is_blank = |between: &str| between.bytes().all(|byte| matches!(byte, b' ' | b'\t'));
+        let follows = |end: &usize| self.text.get(*end..begun).is_some_and(is_blank);
+        if self.number_end.take().filter(follows).is_none() {
+            return Ok(());
+        }
+        let inside = comment.strip_prefix("/*").and_then(|inside| inside.strip_suffix("*/"));
+        let words = inside.unwrap_or_else(|| comment.trim_start_matches(['/', '#'])).trim_start();
+        let is_reckoning =
+            words.starts_with(|char: char| char.is_ascii_digit() || "+-*/%^<>=&|(.".contains(char));
+        if is_reckoning {
+            let hint = "send the number that is meant, and no comment";
+            return Err(Fault::unsure(begun, "a comment, or something to reckon", hint));
+        }
+        self.number_end = Some(self.at);
+        Ok(())
     }
 
     /// Reads a value that begins here.
@@ -303,6 +326,7 @@ impl<'a> Reader<'a> {
             let shown: String = digits.chars().take(SHOWN).collect();
             return Err(Fault::no_json(begun, format!("{shown:?} is no JSON number"), OBJECT));
         }
+        self.number_end = Some(self.at);
         Ok(Node::Number(digits.into()))
     }
 

@@ -254,6 +254,38 @@ fn p09_what_has_two_readings_has_none() {
     }
 }
 
+#[test]
+fn p09_a_comment_that_may_be_reckoned_with_is_not_left_out() {
+    let refused = [
+        ("{\"n\": 10 // 2\n}", 10),
+        ("{\"n\": 10//2\n}", 9),
+        ("{\"n\": 10 # 5 of them\n}", 10),
+        ("{\"n\": [10 // (a + b)\n]}", 11),
+        ("{\"n\": 10 /// 2\n}", 10),
+        ("{\"n\": 10 //\t-2\r\n}", 10),
+        ("{\"n\": 10 /* / 2 */}", 10),
+        ("{\"n\": 10 /* lines */ // 2\n}", 22),
+    ];
+    for (written, column) in refused {
+        let parts = trouble(&taken(&any(), "any", written).expect_err(written));
+        assert!(parts["cause"].starts_with(&format!("at line 1, column {column} ")), "{written}: {parts:?}");
+        assert!(parts["cause"].ends_with("a comment, or something to reckon"), "{written}: {parts:?}");
+    }
+    let comments = [
+        "{\"n\": 10 // lines\n}",
+        "{\"n\": 10 # or 20\n}",
+        "{\"n\": 10\n// 2 are too few\n}",
+        "{\"n\": /* 2 */ 10}",
+        "{\"n\": 10, // 2\n}",
+        "{\"n\": 10 //\n}",
+    ];
+    for written in comments {
+        let (json, repairs) = taken(&any(), "any", written).expect(written);
+        assert_eq!(value(&json), serde_json::json!({"n": 10}), "{written}");
+        assert!(repairs.contains(&"comment".to_owned()), "{written}: {repairs:?}");
+    }
+}
+
 /// If the object was closed too early, or a quote was taken for the end of its text, what is behind it belongs to it.
 #[test]
 fn p09_what_may_go_on_with_the_object_is_not_left_out() {

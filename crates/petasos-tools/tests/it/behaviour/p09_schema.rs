@@ -60,6 +60,26 @@ fn p09_what_means_one_thing_is_made_to_fit() {
     }
 }
 
+/// What looks like a comment may be a part of what is said: a share, a count of so many.
+#[test]
+fn p09_a_text_of_a_value_with_a_comment_in_it_is_not_read() {
+    let registry = registry(&[("t", SCHEMA)]);
+    let not_read = "; a text with a comment is not read";
+    for (field, text, why) in [
+        ("count", "10 // 2", ": a comment, or something to reckon"),
+        ("count", "5 # of 10", not_read),
+        ("share", "1 /* or 2 */", not_read),
+        ("flag", "true # or not", not_read),
+        ("list", "[1] // and 2", not_read),
+        ("list", "[1, # 2,\\n 3]", not_read),
+    ] {
+        let written = format!(r#"{{"need":"1","{field}":"{text}"}}"#);
+        let parts = trouble(&taken(&registry, "t", &written).expect_err(&written));
+        assert!(parts["cause"].starts_with(&format!("{field}: invalid type: string")), "{parts:?}");
+        assert!(parts["cause"].ends_with(why), "{parts:?}");
+    }
+}
+
 #[test]
 fn p09_what_does_not_fit_is_told_with_its_field_and_the_schema() {
     let table = [
