@@ -478,7 +478,9 @@ fn p09_a_repaired_call_goes_back_as_it_ran_on_each_wire_and_the_log_keeps_what_w
         let second = read(json!({"path": "a.txt", "lines": 1}));
         assert_eq!(calls_sent(wire, &sent[1]), [path(), second, path(), path()], "{wire}");
         let entries = place.entries();
-        let changed: Vec<&Value> = of_kind(&entries, "call").iter().map(|call| &call["body"]).collect();
+        // They are prepared at once, and written as each is done.
+        let mut changed: Vec<&Value> = of_kind(&entries, "call").iter().map(|call| &call["body"]).collect();
+        changed.sort_by_key(|call| call["call"].to_string());
         let by: Vec<&Value> = changed.iter().map(|call| &call["changed_by"]).collect();
         let wanted = [
             json!(["repair: name", "repair: encoded twice"]),
