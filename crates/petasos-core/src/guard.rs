@@ -21,7 +21,7 @@ pub(crate) mod repeats;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
-use crate::entry::ToolResult;
+use crate::entry::{Said, Speaker, ToolResult, When};
 use crate::id::Seq;
 use crate::text::Text;
 use crate::tool::{Fact, Outcome};
@@ -187,8 +187,12 @@ impl Guard {
         self.is_cut = true;
     }
 
-    /// Something was said for the next step: what the model does again may be what it was asked for.
-    pub(crate) fn heard(&mut self) {
+    /// A person said something for the next step: what the model does again may be what it was asked for. What a
+    /// program or a job says is no watch: it could keep a loop going for ever.
+    pub(crate) fn heard(&mut self, said: &Said) {
+        if said.when != When::NextStep || said.from != Speaker::Person || said.content.is_empty() {
+            return;
+        }
         self.last.clear();
         self.equal = [0; PERIODS];
         self.is_told = false;

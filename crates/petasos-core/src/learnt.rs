@@ -14,8 +14,10 @@ use crate::text::Text;
 pub enum Adapt {
     /// The output cap is at most so many tokens.
     MaxOutput(u64),
-    /// The model takes so many tokens in all.
+    /// The model takes so many tokens in all, and the request has more.
     Window(u64),
+    /// The same, and the request fits with a smaller output cap.
+    Room(u64),
     /// The output cap goes by the other of its names (chat completions).
     OtherCapName,
     /// This is left out.
@@ -103,7 +105,7 @@ impl Adapt {
     /// stays too small.
     pub fn is_a_way_out(self) -> bool {
         match self {
-            Self::MaxOutput(_) | Self::OtherCapName | Self::Without(_) => true,
+            Self::MaxOutput(_) | Self::Room(_) | Self::OtherCapName | Self::Without(_) => true,
             Self::Window(_) => false,
         }
     }
@@ -112,7 +114,7 @@ impl Adapt {
     pub(crate) fn setting(self, request: RequestId) -> Setting {
         let (key, value): (Text, Text) = match self {
             Self::MaxOutput(most) => (MAX_OUTPUT.into(), most.to_string().into()),
-            Self::Window(tokens) => (WINDOW.into(), tokens.to_string().into()),
+            Self::Window(tokens) | Self::Room(tokens) => (WINDOW.into(), tokens.to_string().into()),
             Self::OtherCapName => (CAP_NAME.into(), "other".into()),
             Self::Without(parameter) => (format!("{SEND}{}", parameter.name()).into(), "no".into()),
         };
@@ -153,7 +155,9 @@ impl Learnt {
     fn adapt(&mut self, adapt: Adapt) {
         match adapt {
             Adapt::MaxOutput(most) => self.max_output = Some(self.max_output.unwrap_or(most).min(most)),
-            Adapt::Window(tokens) => self.window = Some(self.window.unwrap_or(tokens).min(tokens)),
+            Adapt::Window(tokens) | Adapt::Room(tokens) => {
+                self.window = Some(self.window.unwrap_or(tokens).min(tokens))
+            }
             Adapt::OtherCapName => self.cap_name = CapName::Other,
             Adapt::Without(parameter) => {
                 self.without.insert(parameter);

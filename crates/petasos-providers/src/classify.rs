@@ -93,7 +93,8 @@ const BY_CODE: &[(&str, FailureKind)] = &[
 
 /// Words that say what it is, at these statuses (0 is an error inside a stream); the first row that fits counts.
 const BY_WORDS: &[(&[u16], &[&str], FailureKind)] = &[
-    (&[400, 402, 403, 429], BILLING_WORDS, FailureKind::Billing),
+    (&[400, 402, 403, 429], EMPTY_WORDS, FailureKind::Billing),
+    (&[400, 402, 403, 429], LIMIT_WORDS, FailureKind::Billing),
     (&[403], &["billing"], FailureKind::Billing),
     (&[0, 400, 413, 422, 500], OVERFLOW_WORDS, FailureKind::Overflow),
     (&[400, 403], POLICY_WORDS, FailureKind::BadRequest),
@@ -103,17 +104,17 @@ const BY_WORDS: &[(&[u16], &[&str], FailureKind)] = &[
 
 /// Words of an account that is empty. The word "billing" alone is not among them: Gemini says it of its limit a
 /// minute.
-const BILLING_WORDS: &[&str] = &[
+const EMPTY_WORDS: &[&str] = &[
     "insufficient balance",
     "insufficient credit",
     "insufficient quota",
     "credit balance is too low",
-    "spending limit",
-    "key limit exceeded",
-    "exceeded your monthly",
     "余额不足",
     "欠费",
 ];
+
+/// Words of a limit on money; with a time to wait it passes by itself.
+const LIMIT_WORDS: &[&str] = &["spending limit", "key limit exceeded", "exceeded your monthly"];
 
 /// Words of who refuses for what is asked, not for who asks.
 const POLICY_WORDS: &[&str] = &[
@@ -125,8 +126,8 @@ const POLICY_WORDS: &[&str] = &[
     "usage policies",
 ];
 
-/// Words of a server that is not ready, and how long that takes: seconds for what is on a disk.
-const LOADING: (&str, Span) = ("loading model", Span::seconds(10));
+/// Words of a server that is not ready, and how long to leave it: a large model is read from its disk in a minute.
+const LOADING: (&str, Span) = ("loading model", Span::seconds(30));
 
 /// What stands before the time to wait, where a message tells it.
 const WAIT_WORDS: &[&str] = &["retry in ", "try again in ", "retry after "];
@@ -244,12 +245,12 @@ fn kind(status: u16, reported: Option<&Reported>, wait: Option<Span>) -> Failure
     let says = |list: &[&str]| list.iter().any(|known| words.contains(known));
     let by_words = || BY_WORDS.iter().find(|(at, list, _)| at.contains(&status) && says(list));
     match status {
-        402 | 429 if wait.is_some() => FailureKind::RateLimit,
+        402 | 429 if wait.is_some() && !says(EMPTY_WORDS) => FailureKind::RateLimit,
         _ if let Some((_, _, kind)) = by_words() => *kind,
         401 | 403 => FailureKind::Auth,
         402 => FailureKind::Billing,
         404 | 410 => FailureKind::NotFound,
-        408 | 504 => FailureKind::Timeout,
+        408 | 504 | 522 | 524 => FailureKind::Timeout,
         413 => FailureKind::Overflow,
         429 => FailureKind::RateLimit,
         503 | 529 => FailureKind::Overloaded,
@@ -289,7 +290,8 @@ fn failure(
     };
     // An answer with an error status was turned away: it used nothing. One that ran out of time may have
     // been worked on.
-    let usage = status.filter(|status| !matches!(status, 408 | 504)).map(|_| Usage::default());
+    let is_charged = |status: &u16| matches!(status, 408 | 499 | 502 | 504 | 520 | 522 | 524);
+    let usage = status.filter(|status| !is_charged(status)).map(|_| Usage::default());
     let message = Bounded::new(&printable(said), Cap(600), "the rest is not kept");
     let message = format!("{met}: {}{next}", message.text()).into();
     Failure { kind, status, message, retry_after, remedy: None, usage, micro_usd: usage.map(|_| 0) }

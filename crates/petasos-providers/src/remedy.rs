@@ -19,8 +19,13 @@ const PARAMETERS: &[(&str, Parameter)] = &[
     ("tool_choice", Parameter::ToolChoice),
     ("reasoning.encrypted_content", Parameter::SealedReasoning),
     ("encrypted content", Parameter::SealedReasoning),
-    ("include", Parameter::SealedReasoning),
     ("reasoning_content", Parameter::ReasoningBack),
+    ("thinking.type", Parameter::Thinking),
+];
+
+/// Names that are words of everyday English too: they count where the server names its parameter, or quotes it.
+const NAMED: &[(&str, Parameter)] = &[
+    ("include", Parameter::SealedReasoning),
     ("thinking", Parameter::Thinking),
     ("store", Parameter::Store),
 ];
@@ -68,18 +73,19 @@ const BEFORE_WINDOW: &[&str] = &[
 /// What stands before the tokens of the input, where a server tells them beside the window.
 const BEFORE_INPUT: &[&str] = &["your request has ", "exceed context limit: "];
 /// What stands behind them.
-const BEHIND_INPUT: &str = " in the messages";
+const BEHIND_INPUT: &[&str] = &[" in the messages", " of text input"];
 
 /// Less room for the output than this is no help: an answer would be cut before it says anything.
 const LEAST_ROOM: u64 = 256;
 
 /// What would help, if the server says so.
 pub(crate) fn remedy(kind: FailureKind, reported: &Reported) -> Option<Remedy> {
-    let words = reported.message.to_lowercase().replace(['`', '\'', '"'], "");
+    let said = reported.message.to_lowercase();
+    let words = said.replace(['`', '\'', '"'], "");
     let adapt = match kind {
         FailureKind::Overflow => overflow(&words, reported.window),
         FailureKind::BadRequest | FailureKind::NotFound | FailureKind::Other => {
-            sealed(&words, reported).or_else(|| cap(&words)).or_else(|| unsupported(&words, reported))
+            sealed(&words, reported).or_else(|| cap(&words)).or_else(|| unsupported(&said, &words, reported))
         }
         FailureKind::Auth
         | FailureKind::Billing
@@ -96,9 +102,10 @@ pub(crate) fn remedy(kind: FailureKind, reported: &Reported) -> Option<Remedy> {
 /// A request that is too long: with less room for the output it may fit, else the window is known now.
 fn overflow(words: &str, told: Option<u64>) -> Option<Adapt> {
     let window = told.or_else(|| number_behind(words, BEFORE_WINDOW))?;
-    let input = number_behind(words, BEFORE_INPUT).or_else(|| number_before(words, BEHIND_INPUT));
+    let input = number_behind(words, BEFORE_INPUT)
+        .or_else(|| BEHIND_INPUT.iter().find_map(|behind| number_before(words, behind)));
     match input.and_then(|input| window.checked_sub(input)) {
-        Some(room) if room >= LEAST_ROOM => Some(Adapt::MaxOutput(room)),
+        Some(room) if room >= LEAST_ROOM => Some(Adapt::Room(window)),
         Some(_) | None => (window > 0).then_some(Adapt::Window(window)),
     }
 }
@@ -124,7 +131,7 @@ fn cap(words: &str) -> Option<Adapt> {
 }
 
 /// A parameter that the server or the model does not know.
-fn unsupported(words: &str, reported: &Reported) -> Option<Adapt> {
+fn unsupported(said: &str, words: &str, reported: &Reported) -> Option<Adapt> {
     let by_code = reported.codes.iter().any(|code| UNSUPPORTED_CODES.contains(&code.as_str()));
     if !by_code && !UNSUPPORTED_WORDS.iter().any(|known| words.contains(known)) {
         return None;
@@ -132,13 +139,25 @@ fn unsupported(words: &str, reported: &Reported) -> Option<Adapt> {
     // What it names itself counts before what its words are about.
     let named = reported.parameter.as_deref().unwrap_or_default().to_lowercase();
     let find = |text: &str| PARAMETERS.iter().find(|(name, _)| has_word(text, name));
-    let (name, parameter) = find(&named).or_else(|| find(words).filter(|_| named.is_empty()))?;
+    let by_name = || NAMED.iter().find(|(name, _)| has_word(&named, name));
+    let in_words = || find(words).or_else(|| quoted(said)).filter(|_| named.is_empty());
+    let (name, parameter) = find(&named).or_else(by_name).or_else(in_words)?;
     if *parameter != Parameter::MaxOutput {
         return Some(Adapt::Without(*parameter));
     }
     let other = if *name == "max_tokens" { "max_completion_tokens" } else { "max_tokens" };
     let is_swapped = *name != "max_output_tokens" && has_word(words, "max_tokens") && words.contains(other);
     Some(if is_swapped { Adapt::OtherCapName } else { Adapt::Without(Parameter::MaxOutput) })
+}
+
+/// A name that is quoted, or stands before a colon at the start.
+fn quoted(said: &str) -> Option<&'static (&'static str, Parameter)> {
+    let is_quoted = |name: &str| {
+        let mut marks = ['`', '\'', '"'].into_iter();
+        marks.any(|mark| said.contains(&format!("{mark}{name}{mark}")))
+            || said.starts_with(&format!("{name}:"))
+    };
+    NAMED.iter().find(|(name, _)| is_quoted(name))
 }
 
 /// True if the name stands in the text and is no part of a longer word.

@@ -15,6 +15,7 @@ use petasos_core::text::Text;
 use petasos_core::time::{Span, Time};
 use petasos_core::turn::{Failure, Remedy};
 use petasos_core::usage::Usage;
+use petasos_providers::row_of;
 use tokio::sync::Mutex as Turnstile;
 
 use crate::clock::Clock;
@@ -39,8 +40,23 @@ pub(crate) const LONGEST_BEFORE_FALLBACK: Span = Span::seconds(30);
 pub(crate) struct Gates {
     clock: Arc<dyn Clock>,
     gates: Mutex<HashMap<Text, Arc<Gate>>>,
-    /// Targets that were given up, until when, and why.
-    cooling: Mutex<HashMap<Target, (Time, FailureKind)>>,
+    cooling: Mutex<HashMap<Target, Cooling>>,
+}
+
+/// A target that is not to be asked for a while.
+#[derive(Clone, Copy, Debug)]
+struct Cooling {
+    until: Time,
+    kind: FailureKind,
+    why: Why,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Why {
+    /// Its provider asked for a long wait.
+    Asked,
+    /// It was given up for the next target.
+    GivenUp,
 }
 
 /// Whether another target is left for who waits.
@@ -85,11 +101,10 @@ impl Gates {
     /// Its turn is too far away, or the target is passed over: the request was not sent.
     pub(crate) async fn pass(&self, target: &Target, left: Left) -> Result<(), Failure> {
         let began = self.clock.now();
-        if left == Left::Fallback
-            && let Some((until, kind)) = self.cooling(target, began)
-        {
-            let why = "passed over after it failed a moment ago";
-            return Err(not_sent(target, kind, why, until.since(began), Some(Remedy::NextTarget)));
+        let remedy = (left == Left::Fallback).then_some(Remedy::NextTarget);
+        let cooling = self.cooling(target, began);
+        if let Some(Cooling { until, kind, why }) = cooling.filter(|cooling| cooling.holds_for(left)) {
+            return Err(not_sent(target, kind, why.words(), until.since(began), remedy));
         }
         let gate = self.gate(&target.provider);
         if gate.is_open(began) {
@@ -120,7 +135,6 @@ impl Gates {
             () = self.clock.sleep_until(until) => Err(gate.wait_from(self.clock.now())),
         };
         let why = "too many requests are waiting for this provider";
-        let remedy = (left == Left::Fallback).then_some(Remedy::NextTarget);
         passed.map_err(|wait| not_sent(target, FailureKind::RateLimit, why, wait, remedy))
     }
 
@@ -134,8 +148,15 @@ impl Gates {
     fn limited(&self, target: &Target, asked: Option<Span>) {
         let gate = self.gate(&target.provider);
         let now = self.clock.now();
+        let asked = asked.unwrap_or(SHUT);
+        // A wait that long is of one model, as often as not, and nobody waits for it here in silence.
+        let is_long = asked > LONGEST_BEFORE_FALLBACK;
+        if is_long {
+            let cooling = Cooling { until: now.after(asked), kind: FailureKind::RateLimit, why: Why::Asked };
+            lock(&self.cooling).insert(target.clone(), cooling);
+        }
+        let shut = if is_long { SHUT } else { asked };
         gate.change(|pace| {
-            let shut = asked.unwrap_or(SHUT).min(LONGEST);
             let (first, most) = APART;
             if pace.shut_until <= now {
                 pace.apart = Span(pace.apart.0.saturating_mul(2)).max(first).min(most);
@@ -148,10 +169,7 @@ impl Gates {
 
     /// A reply began: requests may go closer.
     pub(crate) fn went_well(&self, target: &Target) {
-        let known = lock(&self.gates).get(&target.provider).map(Arc::clone);
-        if let Some(gate) = known {
-            gate.change(Pace::went_well);
-        }
+        self.gate(&target.provider).change(Pace::went_well);
     }
 
     /// A target was given up for the next.
@@ -160,27 +178,51 @@ impl Gates {
             let now = self.clock.now();
             let until = now.after(COOLDOWN);
             let mut cooling = lock(&self.cooling);
-            cooling.retain(|_, (until, _)| *until > now);
+            cooling.retain(|_, cooling| cooling.until > now);
             // Who is passed over fails as well; that makes it no longer.
-            cooling.entry(target.clone()).or_insert((until, kind));
+            cooling.entry(target.clone()).or_insert(Cooling { until, kind, why: Why::GivenUp });
         }
     }
 
-    fn cooling(&self, target: &Target, now: Time) -> Option<(Time, FailureKind)> {
+    fn cooling(&self, target: &Target, now: Time) -> Option<Cooling> {
         let mut cooling = lock(&self.cooling);
-        cooling.retain(|_, (until, _)| *until > now);
+        cooling.retain(|_, cooling| cooling.until > now);
         cooling.get(target).copied()
     }
 
     fn gate(&self, provider: &Text) -> Arc<Gate> {
+        // One key, however its provider is named.
+        let provider = &row_of(provider).map_or_else(|| provider.clone(), |row| row.name.into());
         let mut gates = lock(&self.gates);
         let new = || Arc::new(Gate { turnstile: Turnstile::new(()), pace: Mutex::default() });
         Arc::clone(gates.entry(provider.clone()).or_insert_with(new))
     }
 }
 
+impl Cooling {
+    /// Who has no other target may ask one that was given up, but not one whose provider wants to be left alone.
+    fn holds_for(&self, left: Left) -> bool {
+        match self.why {
+            Why::Asked => true,
+            Why::GivenUp => left == Left::Fallback,
+        }
+    }
+}
+
+impl Why {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Asked => "its provider asked to wait",
+            Self::GivenUp => "it failed a moment ago",
+        }
+    }
+}
+
 impl Pace {
     fn went_well(&mut self) {
+        if self.apart == Span(0) {
+            return;
+        }
         self.well += 1;
         if self.well == WELL {
             let closer = Span(self.apart.0 * 3 / 4);

@@ -84,8 +84,8 @@ impl Requests {
         // A smaller cap that the server told counts; where none was sent it had none to complain of.
         let max_output = smaller(max_output, draft.learnt.max_output);
         let tail = Tail { max_output };
-        let body = match self.write(session, draft, tail) {
-            Ok(body) => body,
+        let (body, tail) = match self.write(session, draft, tail) {
+            Ok(written) => written,
             Err(why) => {
                 self.ready = Some((draft.target.clone(), Err(why)));
                 return self.measured(draft, tail, &nothing());
@@ -110,7 +110,7 @@ impl Requests {
         self.providers.serving(target)
     }
 
-    fn write(&mut self, session: &Session, draft: &Draft, tail: Tail) -> Result<Body, String> {
+    fn write(&mut self, session: &Session, draft: &Draft, mut tail: Tail) -> Result<(Body, Tail), String> {
         let items: Vec<_> = session.placed_messages_for(draft).collect();
         let goes_on = |writing: &Writing| {
             writing.target == draft.target
@@ -127,9 +127,15 @@ impl Requests {
             writing.encoder.push(item);
             writing.pushed.push(*seq);
         }
-        let body = writing.encoder.body(&draft.params, &tail);
+        let mut body = writing.encoder.body(&draft.params, &tail);
+        // A window that a server told leaves so much room for the output.
+        let room = draft.learnt.window.and_then(|window| window.checked_sub(with_margin(body.tokens)));
+        if let Some(room) = room.filter(|room| *room > 0 && tail.max_output.unwrap_or(USUAL_OUTPUT) > *room) {
+            tail.max_output = Some(room);
+            body = writing.encoder.body(&draft.params, &tail);
+        }
         self.writing = Some(writing);
-        Ok(body)
+        Ok((body, tail))
     }
 
     fn begin(&self, draft: &Draft, head: &Head) -> Result<Writing, String> {
@@ -149,7 +155,7 @@ impl Requests {
         let new = body.parts.get(known..).unwrap_or_default().to_vec();
         self.drafted.clone_from(if is_written { &body.parts } else { &self.parts });
         let output = tail.max_output.unwrap_or(USUAL_OUTPUT);
-        let input = body.tokens.saturating_add(body.tokens.saturating_mul(MARGIN).div_ceil(100));
+        let input = with_margin(body.tokens);
         Measured {
             tokens: body.tokens,
             window: self.sizes.window.or(draft.learnt.window),
@@ -163,6 +169,11 @@ impl Requests {
             worst: Worst { purpose: draft.purpose, tokens: input.saturating_add(output), micro_usd: None },
         }
     }
+}
+
+/// An estimate with what it may be too low by.
+fn with_margin(tokens: u64) -> u64 {
+    tokens.saturating_add(tokens.saturating_mul(MARGIN).div_ceil(100))
 }
 
 /// The smaller of two bounds, where there are any.

@@ -214,7 +214,9 @@ pub(crate) fn error(
         }
         StopReason::ContextExhausted => (
             "the request no longer fits the model's window",
-            "begin a new session, or use a model with a larger window".into(),
+            "begin a new session, or use a model with a larger window; if the server has a larger one by now, set \
+             model.window"
+                .into(),
         ),
         StopReason::Stuck => ("the model does the same again and again", say),
         StopReason::ToolFailed => ("one tool failed again and again", say),

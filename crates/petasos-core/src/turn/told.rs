@@ -11,7 +11,7 @@ use crate::approval::Answer;
 use crate::budget::Limits;
 use crate::entry::{
     Body, Charge, Next, NoteSource, Reply, Request, RequestEnd, RequestOutcome, ToolResult, ToolStart,
-    TurnStart, When,
+    TurnStart,
 };
 use crate::entry::{FinishReason, VerdictKind};
 use crate::guard::{Finding, Guard};
@@ -177,12 +177,11 @@ impl Told {
                 self.account.worked = end.worked;
                 self.over(end.reason);
             }
-            Body::Said(said) if said.when == When::NextStep => self.guard.heard(),
+            Body::Said(said) => self.guard.heard(said),
             Body::TurnStart(_)
             | Body::SessionStart(_)
             | Body::Open(_)
             | Body::Head(_)
-            | Body::Said(_)
             | Body::Setting(_)
             | Body::Leaf(_)
             | Body::TurnEnd(_)

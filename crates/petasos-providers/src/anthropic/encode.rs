@@ -310,6 +310,8 @@ impl MessagesEncoder {
         // Of a step whose request is damaged nobody knows whose it is. Most are the model's own, and one that
         // always thinks refuses to be asked without.
         let is_own = step.target.as_deref().is_none_or(|target| origin(target) == self.origin);
+        // Without the thinking that stood before them its own calls stand there like those of others.
+        let is_own = is_own && self.learnt.sends(Parameter::ReasoningBack);
         self.thinking.called(if is_own { Made::ByThisModel } else { Made::Elsewhere });
     }
 

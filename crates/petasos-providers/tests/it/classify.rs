@@ -242,7 +242,7 @@ fn p04_errors_as_they_are_met_in_the_wild() {
     ]);
     let loading =
         classified(503, r#"{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}"#);
-    assert_eq!((loading.kind, loading.retry_after), (Overloaded, Some(Span::seconds(10))));
+    assert_eq!((loading.kind, loading.retry_after), (Overloaded, Some(Span::seconds(30))));
 }
 
 #[test]
