@@ -29,6 +29,7 @@ use crate::packing::{is_gzip, packed, packing};
 use crate::provider::{Encoder, Outgoing, Provider, ReplyEvent, ReplyStream, Waits, encoder_knowing};
 use crate::quirks::{MessagesKey, Quirks};
 use crate::reading::Reading;
+use crate::remedy::is_sent;
 use crate::spoken::other_wires;
 
 /// The most that is read of an error's body (P06).
@@ -140,10 +141,17 @@ impl Shared {
         }
         let started = Instant::now();
         let url = self.endpoint.url(request_path(self.endpoint.wire()));
+        let sent = body.bytes.clone();
         let request = self.client()?.post(url).body(body.bytes);
         let request = request.header(CONTENT_TYPE, "application/json").header(ACCEPT, "text/event-stream");
         let timeouts = self.endpoint.timeouts(&target.model);
-        let response = self.send(request, (started, timeouts), Wanted::Reply).await?;
+        let response = match self.send(request, (started, timeouts), Wanted::Reply).await {
+            Ok(response) => response,
+            Err(failure) => {
+                let remedy = failure.remedy.filter(|remedy| is_sent(*remedy, &sent));
+                return Err(Failure { remedy, ..failure });
+            }
+        };
         let decoder = AnswerDecoder::new(target, &self.host).reading(&body.calls);
         let decoder = match &self.endpoint.key {
             Some(key) => decoder.hiding(key.clone()),

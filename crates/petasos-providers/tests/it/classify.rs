@@ -240,6 +240,11 @@ fn p04_errors_as_they_are_met_in_the_wild() {
         ),
         (500, r#"{"error":{"message":"flagged a bug"}}"#, Other),
     ]);
+    // Proxies add a wait to any 429.
+    let body = r#"{"error":{"message":"Insufficient Balance"}}"#;
+    let wait = Some(Span::seconds(60));
+    let empty = classify(&ErrorAnswer { host: "h", status: 402, media: "", body, retry_after: wait });
+    assert_eq!(empty.kind, Billing);
     let loading =
         classified(503, r#"{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}"#);
     assert_eq!((loading.kind, loading.retry_after), (Overloaded, Some(Span::seconds(30))));

@@ -89,6 +89,11 @@ fn p04_less_output_makes_room_where_the_input_fits() {
             r#"{"error":{"message":"This model's maximum context length is 4096 tokens. However, you requested 8000 tokens (4000 in the messages, 4000 in the completion)."}}"#,
             Some(Adapt::Window(4096)),
         ),
+        (
+            400,
+            r#"{"error":{"message":"This endpoint's maximum context length is 163840 tokens. However, you requested about 205398 tokens (5398 of text input, 200000 in the output)."}}"#,
+            Some(Adapt::Room(163_840)),
+        ),
     ]);
 }
 
@@ -187,6 +192,29 @@ fn case_d11_a_parameter_that_is_not_taken_is_left_out_or_renamed() {
         (400, r#"{"error":{"message":"images are not supported; we restore them later"}}"#, None),
         (401, r#"{"error":{"message":"temperature is not supported"}}"#, None),
         (429, r#"{"error":{"message":"temperature is not supported"}}"#, None),
+    ]);
+}
+
+#[test]
+fn p04_words_of_everyday_english_teach_nothing() {
+    check(&[
+        (
+            400,
+            r#"{"error":{"message":"Image input is not supported by this model. Please include text only."}}"#,
+            None,
+        ),
+        (400, r#"{"error":{"message":"Tools are not supported while thinking is on"}}"#, None),
+        (400, r#"{"error":{"message":"The file store is not supported"}}"#, None),
+        (
+            400,
+            r#"{"error":{"message":"Unrecognized request argument supplied: 'thinking'"}}"#,
+            Some(Adapt::Without(Parameter::Thinking)),
+        ),
+        (
+            400,
+            r#"{"error":{"message":"thinking: Extra inputs are not permitted"}}"#,
+            Some(Adapt::Without(Parameter::Thinking)),
+        ),
     ]);
 }
 

@@ -196,3 +196,33 @@ async fn p04_without_a_fallback_no_target_is_passed_over() {
     assert_eq!(status(&mut session).await, "completed");
     assert_eq!(model.asked.lock().unwrap().len(), 4);
 }
+
+/// Limits are often of one model: who has another at the same provider goes on at once.
+#[tokio::test(start_paused = true)]
+async fn p04_a_long_wait_of_one_model_holds_up_no_other() {
+    let around = Around::new([]);
+    let out = |_: u64, _: &[(u64, Text)], target: &Target| (&*target.model == "first").then(|| limited(3600));
+    let (agent, model) = agent(&around, out);
+    let mut session = agent.create(with_fallback()).await.unwrap();
+    for _ in 0..2 {
+        assert_eq!(status(&mut session).await, "completed");
+    }
+    let asked: Vec<(u64, String)> =
+        model.asked.lock().unwrap().iter().map(|(at, model)| (*at, model.to_string())).collect();
+    let models: Vec<&str> = asked.iter().map(|(_, model)| model.as_str()).collect();
+    assert_eq!(models, ["first", "second", "second"], "it is not asked again before its time");
+    assert!(asked[2].0 < 5_000, "{asked:?}");
+}
+
+/// Without another nobody waits for an hour: the turn ends and says so, and so does the next, unasked.
+#[tokio::test(start_paused = true)]
+async fn p04_a_wait_of_an_hour_is_told_and_not_waited_for() {
+    let around = Around::new([]);
+    let (agent, model) = agent(&around, |_, _, _| Some(limited(3600)));
+    let mut session = agent.create(terms(9)).await.unwrap();
+    for _ in 0..2 {
+        assert_eq!(status(&mut session).await, "model_failed");
+    }
+    assert_eq!(model.asked.lock().unwrap().len(), 1);
+    assert!(model.began.elapsed() < Duration::from_secs(5));
+}
