@@ -18,8 +18,11 @@ pub(crate) enum Brackets {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InString {
     No,
-    Yes,
-    Escaped,
+    /// No, and a value or a name may begin here.
+    Before,
+    /// In quotes of this kind. Some models write single ones; they count only where a text can begin.
+    Yes(u8),
+    Escaped(u8),
 }
 
 impl Brackets {
@@ -42,20 +45,28 @@ impl Brackets {
     fn after(self, byte: u8) -> Self {
         let (depth, string) = match self {
             Self::Blank if byte.is_ascii_whitespace() => return self,
-            Self::Blank if byte == b'{' => return Self::Open { depth: 1, string: InString::No },
+            Self::Blank if byte == b'{' => return Self::Open { depth: 1, string: InString::Before },
             Self::Blank => return Self::Foreign,
             Self::Closed | Self::Foreign => return self,
             Self::Open { depth, string } => (depth, string),
         };
-        match (string, byte) {
-            (InString::Escaped, _) => Self::Open { depth, string: InString::Yes },
-            (InString::Yes, b'\\') => Self::Open { depth, string: InString::Escaped },
-            (InString::Yes, b'"') => Self::Open { depth, string: InString::No },
-            (InString::No, b'"') => Self::Open { depth, string: InString::Yes },
-            (InString::No, b'{' | b'[') => Self::Open { depth: depth.saturating_add(1), string },
-            (InString::No, b'}' | b']') if depth <= 1 => Self::Closed,
-            (InString::No, b'}' | b']') => Self::Open { depth: depth - 1, string },
-            (InString::No | InString::Yes, _) => self,
-        }
+        let string = match (string, byte) {
+            (InString::Escaped(quote), _) => InString::Yes(quote),
+            (InString::Yes(quote), b'\\') => InString::Escaped(quote),
+            (InString::Yes(quote), _) if byte == quote => InString::No,
+            (InString::Yes(_), _) => string,
+            (InString::No | InString::Before, b'"') | (InString::Before, b'\'') => InString::Yes(byte),
+            (InString::No | InString::Before, b'{' | b'[') => {
+                return Self::Open { depth: depth.saturating_add(1), string: InString::Before };
+            }
+            (InString::No | InString::Before, b'}' | b']') if depth <= 1 => return Self::Closed,
+            (InString::No | InString::Before, b'}' | b']') => {
+                return Self::Open { depth: depth - 1, string: InString::No };
+            }
+            (InString::No | InString::Before, b',' | b':') => InString::Before,
+            (InString::Before, _) if byte.is_ascii_whitespace() => string,
+            (InString::No | InString::Before, _) => InString::No,
+        };
+        Self::Open { depth, string }
     }
 }

@@ -47,6 +47,23 @@ fn l11_where_nobody_says_why_it_ended_open_arguments_were_cut() {
     check(r#"{"a":1"#, "\"stop\"", r#"call a: ls {"a":1"#, "end: Stop");
 }
 
+/// Python's quotes, which some models write, hold quotes and brackets as well.
+#[test]
+fn l11_arguments_in_single_quotes_are_whole_at_their_own_end() {
+    for whole in [
+        r#"{'a': 'say "hi'}"#,
+        r#"{'a"': ['}', "it's"], "b": 'it\'s {'}"#,
+        r#"{"a": {}, 'b': '"'}"#,
+        r#"{"a": 1 // it's one
+        }"#,
+    ] {
+        check(whole, "null", &format!("call a: ls {whole}"), "end: Other(\"\")");
+    }
+    for cut in [r#"{'a': '}"#, r#"{'a': '\'}"#, r#"{"a": "it's", 'b': ['"'}"#, r#"{'a': "'}'}"#] {
+        check(cut, "null", &format!("call a: ls {cut} (not whole)"), "end: Other(\"\")");
+    }
+}
+
 #[test]
 fn l11_a_cut_that_was_told_is_not_taken_back() {
     let length = r#"{"choices":[{"delta":{"content":"a"},"finish_reason":"length"}]}"#;
