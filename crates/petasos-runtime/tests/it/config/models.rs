@@ -106,6 +106,39 @@ async fn p01_the_wire_is_chosen_by_api_mode_then_profile_then_base_url_then_chat
     assert_eq!(told, "m at http://host.example/v1 by Responses");
 }
 
+/// The mode belongs to the place that it stands with, and each fallback has its own.
+#[tokio::test]
+async fn p07_the_tool_mode_is_that_of_the_home_file_for_its_own_place_and_native_else() {
+    let mode = |layers: Layers| async move {
+        let setup = layers.setup().unwrap();
+        let chosen = setup.choose().await.unwrap();
+        let modes = std::iter::once(&chosen.target).chain(&chosen.fallback);
+        modes.map(|target| format!("{:?}", target.tool_mode)).collect::<Vec<_>>().join(" ")
+    };
+    let here = "base_url: \"http://127.0.0.1:8080/v1\", name: m";
+    let home = |tail: &str| Layers::new().home(&format!("model: {{{here}{tail}}}\n"));
+    assert_eq!(mode(home("")).await, "Native");
+    assert_eq!(mode(home(", tool_mode: constrained")).await, "Constrained");
+    assert_eq!(mode(home(", tool_mode: text, api_mode: messages")).await, "Text");
+    let other = flags("http://127.0.0.1:9090/v1", "m");
+    assert_eq!(mode(home(", tool_mode: text").flags(other)).await, "Native");
+    let anywhere = Layers::new().home("model: {tool_mode: text}\n");
+    assert_eq!(mode(anywhere.flags(flags("http://127.0.0.1:9090/v1", "m"))).await, "Text");
+    let fallback = format!("model: {{{here}}}\nfallback: [{{{here}, tool_mode: text}}, {{{here}}}]\n");
+    assert_eq!(mode(Layers::new().home(&fallback)).await, "Native Text Native");
+}
+
+#[tokio::test]
+async fn p07_constrained_is_refused_where_the_protocol_has_no_format() {
+    let here = "base_url: \"http://127.0.0.1:8080/v1\", name: m";
+    let bad = "tool_mode: constrained, api_mode: messages";
+    let told = chosen(Layers::new().home(&format!("model: {{{here}, {bad}}}\n"))).await;
+    assert!(told.contains("use `api_mode: chat` for the same server, or `tool_mode: text`"), "{told}");
+    let told =
+        chosen(Layers::new().home(&format!("model: {{{here}}}\nfallback: [{{{here}, {bad}}}]\n"))).await;
+    assert!(told.starts_with("fallback 1: with `tool_mode: constrained`"), "{told}");
+}
+
 #[tokio::test]
 async fn a_model_that_is_named_nowhere_is_told() {
     for (layers, words) in [
