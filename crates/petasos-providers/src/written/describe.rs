@@ -37,8 +37,7 @@ impl Formats {
     /// Those for the tools of a head.
     ///
     /// Calls and the answer have one shape: a small model that may choose between two takes the shorter one, and
-    /// answers by guessing (a model of 0.5 B: 1 of 18 right calls with `{"answer": …}` beside the calls, 5 of 5 with
-    /// the answer as one tool more).
+    /// answers by guessing (decision 0014 has the figures).
     pub(super) fn new(head: &Head, answer: &str) -> Self {
         let text = "{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\"}},\"required\":[\"text\"],\
                     \"additionalProperties\":false}";
