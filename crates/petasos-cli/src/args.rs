@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use petasos_core::budget::Limits;
 use petasos_core::id::CallId;
 use petasos_core::request::Wire;
+use petasos_core::time::Span;
 use petasos_runtime::config::Flags;
 
 /// An agent that works in one folder with tools until the task is done. Every step is journaled: a run that
@@ -60,6 +62,9 @@ pub(crate) struct ModelArguments {
     /// Steps (model calls) that a turn may take [default: 90]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_steps: Option<u32>,
+    /// As little chance as there can be: temperature 0, and calls one after the other
+    #[arg(long)]
+    pub(crate) deterministic: bool,
 }
 
 impl ModelArguments {
@@ -70,6 +75,7 @@ impl ModelArguments {
             api_key_env: self.api_key_env.clone(),
             api_mode: self.api_mode.map(Wire::from),
             max_steps: self.max_steps,
+            deterministic: self.deterministic,
         }
     }
 }
@@ -146,12 +152,34 @@ pub(crate) struct ResumeArguments {
     /// Tokens to add to it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) add_tokens: Option<u64>,
+    /// Dollars to add to it, such as 0.50
+    #[arg(long, value_name = "X", value_parser = dollars)]
+    pub(crate) add_usd: Option<u64>,
     /// Seconds at work to add to it
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) add_time: Option<u64>,
     /// Something new to say
     #[arg(short, long, value_name = "TEXT", conflicts_with_all = ["approve", "deny"])]
     pub(crate) message: Option<String>,
+}
+
+impl ResumeArguments {
+    /// What is added to the budget of the turn.
+    pub(crate) fn add(&self) -> Limits {
+        let Self { add_steps, add_tokens, add_usd, add_time, .. } = self;
+        Limits {
+            steps: *add_steps,
+            tokens: *add_tokens,
+            micro_usd: *add_usd,
+            time: add_time.map(Span::seconds),
+        }
+    }
+}
+
+/// Dollars in millionths of one.
+fn dollars(text: &str) -> Result<u64, String> {
+    let amount = petasos_runtime::micro_usd(text).filter(|amount| *amount > 0);
+    amount.ok_or_else(|| "an amount of dollars is a number above 0, such as 0.50".to_owned())
 }
 
 /// Which call is meant.

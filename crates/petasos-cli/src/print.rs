@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use petasos_core::id::CallId;
 use petasos_core::time::Span;
 use petasos_core::tool::Outcome;
-use petasos_runtime::{Bound, DeltaKind, Event, RunResult, WaitedFor, WantsTold, readable};
+use petasos_runtime::{Bound, DeltaKind, Event, RunResult, UsageOfRun, WaitedFor, WantsTold, readable};
 
 /// Set once stdout did not take what was written.
 static IS_LOST: AtomicBool = AtomicBool::new(false);
@@ -293,6 +293,9 @@ impl Printer {
                  --park has them wait for your yes, petasos chat asks"
             ));
         }
+        if self.style == Style::Job && result.session.is_some() {
+            talk(&format!("petasos: {}", used(&result.usage)));
+        }
         if let Some(hint) = &result.hint {
             talk(&format!("petasos: {hint}"));
         }
@@ -314,6 +317,20 @@ impl Printer {
             self.is_open = false;
         }
     }
+}
+
+/// Tokens, and what they cost if that is known.
+fn used(usage: &UsageOfRun) -> String {
+    let UsageOfRun { input, output, cached, micro_usd, .. } = usage;
+    let cost = match micro_usd {
+        Some(micro) => {
+            let (dollars, part) = (micro / 1_000_000, format!("{:06}", micro % 1_000_000));
+            let part = part.trim_end_matches('0');
+            format!(", ${dollars}.{part:0<2}")
+        }
+        None => String::new(),
+    };
+    format!("{input} tokens in ({cached} of them cached), {output} out{cost}")
 }
 
 /// True if a person sits at the terminal.

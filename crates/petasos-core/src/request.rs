@@ -1,5 +1,7 @@
 //! Requests: whom, what for, and what the shell measured of them.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Worst;
@@ -73,6 +75,24 @@ pub struct Tail {
     /// Output cap in tokens, if one was sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_output: Option<u64>,
+    /// How much chance there is in the choice of words, if that was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<Temperature>,
+}
+
+/// A temperature, in thousandths. It is shown as a JSON number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Temperature(pub u16);
+
+impl fmt::Display for Temperature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (whole, part) = (self.0 / 1000, self.0 % 1000);
+        if part == 0 {
+            return write!(f, "{whole}");
+        }
+        let part = format!("{part:03}");
+        write!(f, "{whole}.{}", part.trim_end_matches('0'))
+    }
 }
 
 /// Whether the model may call tools.

@@ -22,7 +22,7 @@ use crate::drive::{OpError, Request, drive};
 use crate::event::Event;
 use crate::gate::Gates;
 use crate::op::Op;
-use crate::requests::{Providers, Requests, Sizes};
+use crate::requests::{Providers, Requests};
 use crate::saver::Saver;
 use crate::shell::{Around, Shell};
 
@@ -44,8 +44,6 @@ pub struct Parts {
     pub policy: Arc<Policy>,
     /// The folder it works in.
     pub workspace: PathBuf,
-    /// What is known of the size of requests.
-    pub sizes: Sizes,
     /// The most characters of a tool's result.
     pub result_cap: Cap,
     /// The time.
@@ -141,13 +139,13 @@ impl Agent {
         let Opened { writer, entries, damage } = opened;
         let session = Session::fold(&entries, terms.clone());
         let standing = Standing::of(&session);
-        let Parts { providers, registry, policy, workspace, result_cap, clock, chance, sizes, .. } =
+        let Parts { providers, registry, policy, workspace, result_cap, clock, chance, .. } =
             self.parts.clone();
         let gates = Arc::clone(&self.gates);
         let around = Around { clock, chance, gates, registry, policy, workspace, result_cap };
         let (events, told) = mpsc::unbounded_channel();
         let (ops, inbox) = mpsc::channel(INBOX);
-        let requests = Requests::new(providers, sizes, &entries);
+        let requests = Requests::new(providers, &entries);
         let blobs = Arc::new(StoredBlobs::new(Arc::clone(&self.parts.store), id.clone()));
         let shell = Shell::new(around, id.clone(), (Saver::new(writer), requests, blobs), events, &entries);
         let damage = damage.into_iter().map(|damage| damage.why.to_string()).collect();

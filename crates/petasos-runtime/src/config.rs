@@ -3,6 +3,7 @@
 //! The workspace is not trusted: its file may name a model, lower a limit and switch tools off, nothing else.
 //! `docs/format/config.md` is the page on the names.
 
+mod amount;
 mod names;
 mod paths;
 mod raw;
@@ -10,7 +11,7 @@ mod resolve;
 
 pub use names::{NAMES, Name, Workspace as WorkspaceMay};
 pub use paths::{Environment, Places};
-pub use resolve::{Flags, ModelNamed, Settings};
+pub use resolve::{Flags, ModelNamed, ModelSettings, Settings};
 
 use std::path::PathBuf;
 

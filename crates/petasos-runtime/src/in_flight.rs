@@ -13,8 +13,9 @@ use petasos_core::stop::FailureKind;
 use petasos_core::text::Json;
 use petasos_core::time::{Permille, Span, Time};
 use petasos_core::tool::{Outcome, ToolOutput};
-use petasos_core::turn::{Failure, Input};
-use petasos_providers::{Outgoing, Provider, ReplyEvent};
+use petasos_core::turn::{Failure, Input, ReplyEnd};
+use petasos_core::usage::Usage;
+use petasos_providers::{Outgoing, Provider, ReplyEvent, Tariff};
 use petasos_tools::{Context, Stop, Tool, trouble};
 use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, JoinError, JoinSet};
@@ -72,6 +73,8 @@ pub(crate) struct Sending {
     pub(crate) left: Left,
     /// When it had passed that.
     pub(crate) passed: Arc<OnceLock<Time>>,
+    /// What its tokens cost, if that is known.
+    pub(crate) tariff: Option<Tariff>,
 }
 
 impl InFlight {
@@ -98,7 +101,7 @@ impl InFlight {
 
     /// Sends a request; its deltas and its end come in order.
     pub(crate) fn call_model(&mut self, provider: Arc<dyn Provider>, sending: Sending) {
-        let Sending { request, target, body, jitter, gates, left, passed } = sending;
+        let Sending { request, target, body, jitter, gates, left, passed, tariff } = sending;
         let pieces = self.pieces.0.clone();
         let task = async move {
             if let Err(failure) = gates.pass(&target, left).await {
@@ -114,7 +117,7 @@ impl InFlight {
                 } else if !std::mem::replace(&mut has_begun, true) {
                     gates.went_well(&target);
                 }
-                let input = match event {
+                let input = match priced(event, tariff) {
                     ReplyEvent::Delta(delta) => Input::Delta { request, delta },
                     ReplyEvent::Done(end) => Input::ReplyEnded { request, end },
                     ReplyEvent::Failed(failure) => Input::RequestFailed { request, failure, jitter },
@@ -249,6 +252,22 @@ impl InFlight {
             Ok((_, input)) => input,
             Err(error) if error.is_cancelled() => None,
             Err(_) => Some(panicked(&work)),
+        }
+    }
+}
+
+/// The end of a reply with what its usage costs, where the server itself does not say.
+fn priced(event: ReplyEvent, tariff: Option<Tariff>) -> ReplyEvent {
+    let cost = |usage: Option<Usage>| tariff?.cost(&usage?);
+    match event {
+        ReplyEvent::Delta(delta) => ReplyEvent::Delta(delta),
+        ReplyEvent::Done(end) => {
+            let micro_usd = end.micro_usd.or_else(|| cost(end.usage));
+            ReplyEvent::Done(ReplyEnd { micro_usd, ..end })
+        }
+        ReplyEvent::Failed(failure) => {
+            let micro_usd = failure.micro_usd.or_else(|| cost(failure.usage));
+            ReplyEvent::Failed(Failure { micro_usd, ..failure })
         }
     }
 }

@@ -33,7 +33,8 @@ pub use inspect::{
 };
 pub use models::Chosen;
 pub use op::Op;
+pub use petasos_providers::micro_usd;
 pub use petasos_store::{Disk, OsDisk, StoreError};
-pub use requests::{Providers, Sizes};
+pub use requests::{Known, Providers};
 pub use result::{ErrorTold, Follows, NotStarted, RunResult, UsageOfRun, how_to_decide};
 pub use setup::{Commands, FindError, Found, RequestError, Setup};

@@ -12,11 +12,12 @@ use petasos_core::request::{Target, ToolMode, Wire};
 use petasos_core::text::Text;
 use petasos_core::turn::Failure;
 use petasos_providers::{
-    Endpoint, HttpProvider, Place, Provider, Row, Secret, catalog, key_variables_of, wire_of,
+    Endpoint, HttpProvider, Place, Provider, Row, Secret, Tariff, catalog, key_variables_of, tariff_of,
+    wire_of,
 };
 
-use crate::config::{ConfigError, Environment, ModelNamed, Settings};
-use crate::requests::Providers;
+use crate::config::{ConfigError, Environment, ModelNamed, ModelSettings, Settings};
+use crate::requests::{Known, Providers};
 
 /// How long a local server may take to answer a probe (`formats.md`).
 const PROBE: Duration = Duration::from_millis(300);
@@ -294,7 +295,49 @@ impl Endpoints {
     }
 }
 
+/// What is wrong with a money limit at a target whose price nobody knows (B01).
+fn no_price(target: &Target) -> ConfigError {
+    let Target { model, provider, .. } = target;
+    ConfigError::Setting(format!(
+        "money is limited, and the price of {model} at {provider} is not known; put \
+         `price: {{input: …, output: …}}`, in dollars for a million tokens, under `model` (or its `fallback`) in the \
+         config.yaml of the home folder, or take `limits.usd` out"
+    ))
+}
+
+/// Whether money that is limited can be counted at these targets.
+pub(crate) fn check_prices<'a>(
+    settings: &Settings,
+    environment: &Environment,
+    targets: impl IntoIterator<Item = &'a Target>,
+) -> Result<(), ConfigError> {
+    let endpoints = Endpoints::new(settings, environment);
+    match targets.into_iter().find(|target| endpoints.known(target).tariff.is_none()) {
+        Some(target) => Err(no_price(target)),
+        None => Ok(()),
+    }
+}
+
+impl Endpoints {
+    /// What a person set for the requests to a target.
+    fn set_for(&self, target: &Target) -> ModelSettings {
+        let own = with_key_in_environment(&self.settings.model, &self.environment);
+        let is_meant = |named: &&ModelNamed| {
+            named.place().is_none_or(|place| place == &*target.provider)
+                && named.name.as_deref().is_none_or(|name| name == &*target.model)
+        };
+        let mut all = std::iter::once(&own).chain(&self.settings.fallback);
+        all.find(is_meant).map(|named| named.set).unwrap_or_default()
+    }
+}
+
 impl Providers for Endpoints {
+    fn known(&self, target: &Target) -> Known {
+        let ModelSettings { window, max_output, temperature, price } = self.set_for(target);
+        let tariff = price.map(Tariff::Flat).or_else(|| tariff_of(target));
+        Known { window, max_output, temperature, tariff }
+    }
+
     fn serving(&self, target: &Target) -> Result<Arc<dyn Provider>, String> {
         let key = (target.provider.clone(), target.wire);
         // What is in the map is whole whatever happened to who held it.

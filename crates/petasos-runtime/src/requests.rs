@@ -7,10 +7,10 @@ use bytes::Bytes;
 use petasos_core::budget::Worst;
 use petasos_core::entry::{Body as EntryBody, Entry, Head};
 use petasos_core::id::{Digest, Seq};
-use petasos_core::learnt::Learnt;
-use petasos_core::request::{Break, Draft, Measured, Tail, Target};
+use petasos_core::learnt::{Learnt, Parameter};
+use petasos_core::request::{Break, Draft, Measured, Tail, Target, Temperature};
 use petasos_core::session::Session;
-use petasos_providers::{Body, CallReading, Encoder, Outgoing, Provider};
+use petasos_providers::{Body, CallReading, Encoder, Outgoing, Provider, Tariff};
 
 /// Finds who serves a target.
 pub trait Providers: fmt::Debug + Send + Sync {
@@ -19,18 +19,27 @@ pub trait Providers: fmt::Debug + Send + Sync {
     /// # Errors
     /// For a person: why there is none, and what next.
     fn serving(&self, target: &Target) -> Result<Arc<dyn Provider>, String>;
+
+    /// What is known of its requests; nothing, unless somebody said.
+    fn known(&self, _target: &Target) -> Known {
+        Known::default()
+    }
 }
 
-/// What is known of the size of requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sizes {
-    /// Tokens that the model takes, if somebody said.
+/// What is known of the requests to a target.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    /// Tokens that the model takes.
     pub window: Option<u64>,
     /// The output cap that a person set, in tokens: sent with each request.
     pub max_output: Option<u64>,
+    /// The temperature that a person set: sent with each request.
+    pub temperature: Option<Temperature>,
+    /// What it costs.
+    pub tariff: Option<Tariff>,
 }
 
-/// The output that is reserved, and under a token budget also the cap that is sent, where nobody set one.
+/// The output that is reserved, and under a token or money budget also the cap that is sent, where nobody set one.
 const USUAL_OUTPUT: u64 = 8_192;
 
 /// Share by which an estimate may be too low, in per cent (B01).
@@ -49,7 +58,6 @@ struct Writing {
 #[derive(Debug)]
 pub(crate) struct Requests {
     providers: Arc<dyn Providers>,
-    sizes: Sizes,
     writing: Option<Writing>,
     /// Part hashes of the last request that the log has, and of the draft that was measured last.
     parts: Vec<Digest>,
@@ -59,7 +67,7 @@ pub(crate) struct Requests {
 
 impl Requests {
     /// Goes on after the requests that a log tells.
-    pub(crate) fn new(providers: Arc<dyn Providers>, sizes: Sizes, log: &[Entry]) -> Self {
+    pub(crate) fn new(providers: Arc<dyn Providers>, log: &[Entry]) -> Self {
         let mut parts = Vec::new();
         for entry in log {
             if let EntryBody::Request(request) = &entry.body {
@@ -69,21 +77,27 @@ impl Requests {
                 parts.extend_from_slice(&request.parts);
             }
         }
-        Self { providers, sizes, writing: None, parts, drafted: Vec::new(), ready: None }
+        Self { providers, writing: None, parts, drafted: Vec::new(), ready: None }
     }
 
     /// The same for another state of the log.
     pub(crate) fn anew(&self, log: &[Entry]) -> Self {
-        Self::new(Arc::clone(&self.providers), self.sizes, log)
+        Self::new(Arc::clone(&self.providers), log)
     }
 
     /// Writes a draft and measures it. What cannot be written fails when it is sent.
     pub(crate) fn measure(&mut self, session: &Session, draft: &Draft) -> Measured {
-        let has_token_limit = session.turn().is_some_and(|turn| turn.told().limits.tokens.is_some());
-        let max_output = self.sizes.max_output.or(has_token_limit.then_some(USUAL_OUTPUT));
+        let known = self.providers.known(&draft.target);
+        // What is not capped cannot be reserved.
+        let has_limit = session.turn().is_some_and(|turn| {
+            let limits = &turn.told().limits;
+            limits.tokens.is_some() || limits.micro_usd.is_some()
+        });
+        let max_output = known.max_output.or(has_limit.then_some(USUAL_OUTPUT));
         // A smaller cap that the server told counts; where none was sent it had none to complain of.
         let max_output = smaller(max_output, draft.learnt.max_output);
-        let tail = Tail { max_output };
+        let temperature = known.temperature.filter(|_| draft.learnt.sends(Parameter::Temperature));
+        let tail = Tail { max_output, temperature };
         let (body, tail) = match self.write(session, draft, tail) {
             Ok(written) => written,
             Err(why) => {
@@ -145,28 +159,38 @@ impl Requests {
         Ok(Writing { target, head: draft.head, learnt, pushed: Vec::new(), encoder })
     }
 
+    /// What a target costs.
+    pub(crate) fn tariff(&self, target: &Target) -> Option<Tariff> {
+        self.providers.known(target).tariff
+    }
+
     fn measured(&mut self, draft: &Draft, tail: Tail, body: &Body) -> Measured {
+        let known = self.providers.known(&draft.target);
         let is_longer = draft.breaks.is_empty() && body.parts.starts_with(&self.parts);
-        let known = if is_longer { self.parts.len() } else { 0 };
+        let seen = if is_longer { self.parts.len() } else { 0 };
         // Core knows of another head, target or leaf; that the same things are written differently is seen here.
         // A request that could not be written has no parts, and tells nothing of the next one.
         let is_written = !body.parts.is_empty();
         let is_rewritten = is_written && !is_longer && draft.breaks.is_empty();
-        let new = body.parts.get(known..).unwrap_or_default().to_vec();
+        let new = body.parts.get(seen..).unwrap_or_default().to_vec();
         self.drafted.clone_from(if is_written { &body.parts } else { &self.parts });
         let output = tail.max_output.unwrap_or(USUAL_OUTPUT);
         let input = with_margin(body.tokens);
         Measured {
             tokens: body.tokens,
-            window: self.sizes.window.or(draft.learnt.window),
+            window: known.window.or(draft.learnt.window),
             bytes: body.bytes.len() as u64,
             parts: new,
             prefix: body.prefix,
             body: body.body,
             tail,
             breaks: if is_rewritten { vec![Break::Adapt] } else { Vec::new() },
-            // No table of prices yet, and an unknown price is not zero.
-            worst: Worst { purpose: draft.purpose, tokens: input.saturating_add(output), micro_usd: None },
+            worst: Worst {
+                purpose: draft.purpose,
+                tokens: input.saturating_add(output),
+                // An unknown price is not zero.
+                micro_usd: known.tariff.and_then(|tariff| tariff.worst(input, output)),
+            },
         }
     }
 }

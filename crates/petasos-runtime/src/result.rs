@@ -210,7 +210,7 @@ pub(crate) fn error(
             ("the token budget of the turn is used up", format!("give it more: {resume} --add-tokens 100000"))
         }
         StopReason::BudgetExhausted(Limit::Money) => {
-            ("the money budget of the turn is used up", format!("go on under another budget: {resume}"))
+            ("the money budget of the turn is used up", format!("give it more: {resume} --add-usd 1"))
         }
         StopReason::ContextExhausted => (
             "the request no longer fits the model's window",

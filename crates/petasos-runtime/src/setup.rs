@@ -17,10 +17,9 @@ use tokio::task::spawn_blocking;
 
 use crate::agent::{Agent, Parts};
 use crate::clock::SystemClock;
-use crate::config::{ConfigError, Environment, Flags, ModelNamed, Places, Settings};
+use crate::config::{ConfigError, Environment, Flags, ModelNamed, ModelSettings, Places, Settings};
 use crate::inspect::{WriteError, Written, written};
 use crate::models::{Chosen, Endpoints};
-use crate::requests::Sizes;
 
 /// What commands that the agent runs need before they run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +97,8 @@ impl Setup {
         if is_own || model.place().is_none() {
             let place = start.target.provider.to_string();
             let may_be_at = model.place().is_none_or(|named| *named == place);
+            let is_own_model = model.name.as_deref().is_none_or(|name| name == &*start.target.model);
+            let own_set = ModelSettings { price: model.set.price.filter(|_| is_own_model), ..model.set };
             let (base_url, provider) =
                 if place.contains("://") { (Some(place), None) } else { (None, Some(place)) };
             *model = ModelNamed {
@@ -113,6 +114,7 @@ impl Setup {
                     // It belongs to another place.
                     (None, false) => None,
                 },
+                set: if may_be_at { own_set } else { ModelSettings::default() },
             };
         }
         let own = Some(start.target.clone());
@@ -159,7 +161,6 @@ impl Setup {
             registry: Arc::new(registry),
             policy: Arc::new(policy(commands)),
             workspace: self.places.workspace.clone(),
-            sizes: Sizes { window: settings.window, max_output: settings.max_output },
             result_cap: settings.result_cap,
             clock: Arc::new(SystemClock::new()),
             chance,
@@ -174,6 +175,18 @@ impl Setup {
             target: chosen.target.clone(),
             fallback: chosen.fallback.clone(),
         }
+    }
+
+    /// Whether a limit of money can be kept under these terms: the price of each target must be known (B01).
+    ///
+    /// # Errors
+    /// Of which it is not, and the setting that tells it.
+    pub fn check_prices(&self, terms: &Terms) -> Result<(), ConfigError> {
+        if terms.limits.micro_usd.is_none() {
+            return Ok(());
+        }
+        let targets = std::iter::once(&terms.target).chain(&terms.fallback);
+        crate::models::check_prices(&self.settings, &self.environment, targets)
     }
 
     /// The terms of a session that goes on: with another model if one was chosen, else with its own.

@@ -279,6 +279,7 @@ impl Shell {
             Some((_, Err(why))) => return self.cannot_call(request, why),
             None => return self.cannot_call(request, "the request was not measured".to_owned()),
         };
+        let tariff = self.requests.tariff(&target);
         match self.requests.serving(&target) {
             Ok(provider) => {
                 let fallbacks = session.turn().map_or(0, |turn| turn.told().fallbacks_left());
@@ -286,8 +287,8 @@ impl Shell {
                 let gates = Arc::clone(&self.around.gates);
                 self.asked = Some(target.clone());
                 let passed = self.silence.asked(&target, provider.waits(&target), self.around.clock.now());
-                self.in_flight
-                    .call_model(provider, Sending { request, target, body, jitter, gates, left, passed });
+                let sending = Sending { request, target, body, jitter, gates, left, passed, tariff };
+                self.in_flight.call_model(provider, sending);
             }
             Err(why) => self.cannot_call(request, why),
         }

@@ -46,7 +46,9 @@ async fn begin(arguments: ChatArguments, world: &World, stops: &mut Stops) -> Re
     let setup = set_up(world, arguments.workspace.as_deref(), arguments.model.flags())?;
     let chosen = stops.or(setup.choose()).await?;
     let agent = setup.agent(commands(arguments.allow_commands))?;
-    let session = stops.or(agent.create(setup.terms(&chosen, OnAsk::Ask))).await?;
+    let terms = setup.terms(&chosen, OnAsk::Ask);
+    setup.check_prices(&terms)?;
+    let session = stops.or(agent.create(terms)).await?;
     print::talk(&format!("petasos: session {}, {chosen}. /help lists what can be done.", session.id()));
     Ok(Chat {
         session,

@@ -3,13 +3,11 @@
 use std::process::ExitCode;
 
 use petasos_core::approval::{Answer, Scope};
-use petasos_core::budget::Limits;
 use petasos_core::entry::When;
 use petasos_core::id::CallId;
 use petasos_core::request::Target;
 use petasos_core::session::Terms;
 use petasos_core::text::Text;
-use petasos_core::time::Span;
 use petasos_core::turn::{Mode, OnAsk};
 use petasos_runtime::{Asking, Op, SessionHandle, WantsTold, how_to_decide};
 
@@ -34,8 +32,8 @@ async fn go_on(
     world: &World,
     printer: &mut Printer,
 ) -> Result<ExitCode, Refusal> {
-    let ResumeArguments { model, how, session, approve, deny, message, add_steps, add_tokens, add_time } =
-        arguments;
+    let add = arguments.add();
+    let ResumeArguments { model, how, session, approve, deny, message, .. } = arguments;
     let mut stops = Stops::listen();
     let setup = set_up(world, None, model.flags())?;
     let found = setup.find(session.as_deref()).await?;
@@ -69,8 +67,6 @@ async fn go_on(
         Some((which, answer)) => Some(decide(&session, which, answer).await?),
         None => None,
     };
-    let add =
-        Limits { steps: add_steps, tokens: add_tokens, micro_usd: None, time: add_time.map(Span::seconds) };
     match message {
         Some(text) if text.trim().is_empty() => {
             return Err(Refusal::usage("there is nothing in the message", "say something: -m \"…\""));
@@ -78,6 +74,7 @@ async fn go_on(
         Some(text) => {
             let terms = session.terms().clone();
             let terms = Terms { limits: terms.limits.raised_by(&add), ..terms };
+            setup.check_prices(&terms)?;
             session.ask(Op::Terms(Box::new(terms))).await?;
             session.ask(Op::say(text, When::Now)).await?;
         }

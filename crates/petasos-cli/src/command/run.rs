@@ -49,7 +49,9 @@ async fn begin(
 ) -> Result<ExitCode, Refusal> {
     let chosen = stops.or(setup.choose()).await?;
     let agent = setup.agent(commands(how.allow_commands))?;
-    let mut session = stops.or(agent.create(setup.terms(&chosen, unattended(how, setup)))).await?;
+    let terms = setup.terms(&chosen, unattended(how, setup));
+    setup.check_prices(&terms)?;
+    let mut session = stops.or(agent.create(terms)).await?;
     if !how.json {
         printer.aside(&format!("petasos: session {}, {chosen}", session.id()));
     }

@@ -1,5 +1,6 @@
 //! Rows of behaviour, through the binary.
 
+mod b01_b03;
 mod l01_to_l03;
 mod l05_l07;
 mod l06_model_failed;
@@ -9,6 +10,7 @@ mod l09_l11;
 mod l10;
 mod l12;
 mod l13_l14;
+mod l18;
 mod p04;
 mod p04_to_p06;
 mod p07;

@@ -55,7 +55,7 @@ pub(crate) fn measured(pen: &mut Pen<'_>, draft: &Draft, measured: Measured) -> 
         return Ok(Flow::to(end(pen, reason)));
     }
     pen.ask(Effect::Reserve(Worst { purpose: draft.purpose, ..measured.worst }));
-    Ok(Flow::to(Phase::Reserving { draft: draft.clone(), measured, stopped: None }))
+    Ok(Flow::to(Phase::Reserving { draft: draft.clone(), measured: Box::new(measured), stopped: None }))
 }
 
 /// `Reserved`: the request is written, and sent once it is on disk.

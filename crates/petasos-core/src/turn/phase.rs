@@ -20,7 +20,7 @@ pub enum Phase {
         /// What is to be sent.
         draft: Draft,
         /// What it measures.
-        measured: Measured,
+        measured: Box<Measured>,
         /// Somebody stopped the turn meanwhile: what is reserved is given back, then it ends.
         stopped: Option<StopReason>,
     },

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use petasos_core::entry::{Block, Head, Reply, Said};
 use petasos_core::learnt::{Learnt, Parameter};
-use petasos_core::request::{Params, Target, ToolChoice};
+use petasos_core::request::{Params, Target, Temperature, ToolChoice};
 use petasos_core::text::Text;
 use petasos_core::tool::Outcome;
 use petasos_core::transcript::{ClosedStep, Item};
@@ -25,6 +25,8 @@ use crate::writing::{
 
 /// The cap of a reply's tokens where nobody says: the wire asks for one, and older models take no more.
 const MAX_OUTPUT: u64 = 8_192;
+/// The wire's range ends here (docs.claude.com/en/api/messages), half as far as that of the others.
+const MOST_TEMPERATURE: Temperature = Temperature(1_000);
 /// What a server is to keep the prefix up to.
 const CACHE_MARK: &str = ",\"cache_control\":{\"type\":\"ephemeral\"}";
 /// Of the messages of users, so many last ones are marked: with tools and system text 4 marks, as many as a
@@ -353,6 +355,9 @@ impl Encoder for MessagesEncoder {
         let called = self.called_tools();
         end.push_str(called.as_deref().unwrap_or_default());
         end.push_str(&format!(",\"max_tokens\":{}", tail.max_output.unwrap_or(MAX_OUTPUT)));
+        if let Some(temperature) = tail.temperature.filter(|_| self.learnt.sends(Parameter::Temperature)) {
+            end.push_str(&format!(",\"temperature\":{}", temperature.min(MOST_TEMPERATURE)));
+        }
         // Tools that are there for the form alone may not be called.
         let is_forbidden = called.is_some() || params.tool_choice == ToolChoice::Forbidden;
         let is_forbidden = is_forbidden && self.learnt.sends(Parameter::ToolChoice);

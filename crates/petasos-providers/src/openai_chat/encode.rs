@@ -295,6 +295,9 @@ impl Encoder for ChatEncoder {
             };
             end.push_str(&format!(",\"{name}\":{most}"));
         }
+        if let Some(temperature) = tail.temperature.filter(|_| self.learnt.sends(Parameter::Temperature)) {
+            end.push_str(&format!(",\"temperature\":{temperature}"));
+        }
         end.push('}');
         self.parts.body(&end)
     }

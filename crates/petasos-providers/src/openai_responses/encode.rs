@@ -331,6 +331,9 @@ impl Encoder for ResponsesEncoder {
             let least = if self.rules.hold(Rule::OutputCapIsTaken) { LEAST_OUTPUT } else { 0 };
             end.push_str(&format!(",\"max_output_tokens\":{}", most.max(least)));
         }
+        if let Some(temperature) = tail.temperature.filter(|_| self.learnt.sends(Parameter::Temperature)) {
+            end.push_str(&format!(",\"temperature\":{temperature}"));
+        }
         end.push('}');
         self.parts.body(&end)
     }

@@ -68,7 +68,7 @@ fn requests(wire: Wire, protocol: &str, seed: u64, counts: &mut Counts) -> Vec<S
             encoder.push(item);
             let tool_choice = if place % 3 == 2 { ToolChoice::Forbidden } else { ToolChoice::Auto };
             let max_output = if place % 2 == 0 { Some(512) } else { None };
-            let body = encoder.body(&Params { tool_choice }, &Tail { max_output });
+            let body = encoder.body(&Params { tool_choice }, &Tail { max_output, ..Tail::default() });
             // What a profile adds to chat completions is not in the vendor's own types.
             let is_own = wire == Wire::Chat && Quirks::of(&target.provider) != Quirks::USUAL;
             let line = Line {

@@ -3,6 +3,7 @@
 mod ends;
 mod hostile;
 mod http;
+mod l18;
 mod p08;
 mod requests;
 mod valid;

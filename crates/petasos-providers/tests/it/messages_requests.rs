@@ -113,7 +113,7 @@ fn p01_a_body_is_its_parts_in_order_and_then_the_tail() {
     let mut encoder = encoder(&target(), &head("Be brief.", TOOLS));
     items.iter().for_each(|item| encoder.push(item));
     let params = Params { tool_choice: ToolChoice::Forbidden };
-    let body = encoder.body(&params, &Tail { max_output: Some(100) });
+    let body = encoder.body(&params, &Tail { max_output: Some(100), ..Tail::default() });
     expect![[r#"
         {"model":"small","stream":true,"tools":[{"name":"ls","description":"Lists.","input_schema":{"type":"object","properties":{}},"cache_control":{"type":"ephemeral"}}],"system":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}}],"messages":[{"role":"user","content":[{"type":"text","text":"List it."}]},
         {"role":"assistant","content":[{"type":"thinking","thinking":"plan","signature":"c2ln"},
@@ -149,7 +149,7 @@ fn p10_the_parts_of_a_request_start_with_those_of_the_one_before() {
         if seq % 3 == 0 {
             encoder.push(&step(seq * 10 + 5, vec![text("Done.")], &[]));
         }
-        let body = encoder.body(&auto(), &Tail { max_output: Some(seq) });
+        let body = encoder.body(&auto(), &Tail { max_output: Some(seq), ..Tail::default() });
         let found = keys_and_marks(&body);
         assert_eq!(found, Vec::<String>::new());
         if let Some(before) = before {

@@ -20,7 +20,8 @@ fn body(target: &Target, items: &[Item]) -> String {
     let tools = r#"[{"name":"ls","description":"Lists","parameters":{"type":"object"}}]"#;
     let mut encoder = encoder(target, &head("S", tools));
     items.iter().for_each(|item| encoder.push(item));
-    let body = encoder.body(&Params { tool_choice: ToolChoice::Auto }, &Tail { max_output: Some(64) });
+    let body = encoder
+        .body(&Params { tool_choice: ToolChoice::Auto }, &Tail { max_output: Some(64), ..Tail::default() });
     assert_eq!(check_request(target.wire, &body.bytes), Vec::<String>::new());
     String::from_utf8(body.bytes.to_vec()).unwrap()
 }

@@ -245,8 +245,12 @@ fn body(target: &Target, learnt: &Learnt) -> serde_json::Value {
     let tools = r#"[{"name":"ls","description":"Lists","parameters":{"type":"object","properties":{}}}]"#;
     let mut encoder = encoder_knowing(target, &head("S", tools), learnt);
     encoder.push(&said("go"));
-    let body =
-        encoder.body(&Params { tool_choice: ToolChoice::Forbidden }, &Tail { max_output: Some(512) }).bytes;
+    let body = encoder
+        .body(
+            &Params { tool_choice: ToolChoice::Forbidden },
+            &Tail { max_output: Some(512), ..Tail::default() },
+        )
+        .bytes;
     assert_eq!(check_request(target.wire, &body), Vec::<String>::new());
     serde_json::from_slice(&body).unwrap()
 }

@@ -96,7 +96,7 @@ fn p01_a_body_is_its_parts_in_order_and_then_the_tail() {
     let mut encoder = encoder(&own(), &head("Be brief.", TOOLS));
     items.iter().for_each(|item| encoder.push(item));
     let params = Params { tool_choice: ToolChoice::Forbidden };
-    let body = encoder.body(&params, &Tail { max_output: Some(100) });
+    let body = encoder.body(&params, &Tail { max_output: Some(100), ..Tail::default() });
     expect![[r#"
         {"model":"small","stream":true,"store":false,"tools":[{"type":"function","name":"ls","description":"Lists.","parameters":{"type":"object","properties":{}},"strict":false}],"instructions":"Be brief.","input":[{"type":"message","role":"user","content":"List it.\n\n[from the program, not the user] Be quick."},
         {"type":"reasoning","id":"rs_1", "summary":[],"encrypted_content":"ZW5j"},
@@ -517,7 +517,10 @@ fn p02_results_stand_right_behind_their_calls_in_their_order() {
 #[test]
 fn p02_the_cap_of_the_output_is_one_that_is_taken() {
     let cap = |encoder: Box<dyn Encoder>, most: u64| {
-        let body = encoder.body(&Params { tool_choice: ToolChoice::Auto }, &Tail { max_output: Some(most) });
+        let body = encoder.body(
+            &Params { tool_choice: ToolChoice::Auto },
+            &Tail { max_output: Some(most), ..Tail::default() },
+        );
         let body: Value = serde_json::from_slice(&body.bytes).unwrap();
         body["max_output_tokens"].as_u64().unwrap()
     };

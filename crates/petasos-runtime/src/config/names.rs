@@ -24,7 +24,7 @@ const fn never(name: &'static str) -> Name {
     Name { name, workspace: Workspace::Never }
 }
 
-/// All names. `fallback` is a list of what stands under `model`, without its sizes.
+/// All names. `fallback` is a list of what stands under `model`.
 pub const NAMES: &[Name] = &[
     never("model.provider"),
     Name { name: "model.name", workspace: Workspace::Set },
@@ -34,11 +34,14 @@ pub const NAMES: &[Name] = &[
     never("model.api_key_env"),
     never("model.window"),
     never("model.max_output"),
+    never("model.temperature"),
+    never("model.price"),
     never("fallback"),
     Name { name: "max_steps", workspace: Workspace::Lower },
     Name { name: "max_turns", workspace: Workspace::Lower },
     Name { name: "max_iterations", workspace: Workspace::Lower },
     Name { name: "limits.tokens", workspace: Workspace::Lower },
+    Name { name: "limits.usd", workspace: Workspace::Lower },
     Name { name: "limits.time", workspace: Workspace::Lower },
     never("tools.serial"),
     never("tools.run_tests"),

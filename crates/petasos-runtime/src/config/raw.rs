@@ -6,6 +6,7 @@ use petasos_core::request::{ToolMode, Wire};
 use petasos_core::turn::OnAsk;
 use serde::Deserialize;
 
+use super::amount::Millionths;
 use super::names::complaint;
 use super::{ConfigError, paths};
 
@@ -36,12 +37,25 @@ pub(super) struct RawModel {
     pub(super) api_key_env: Option<String>,
     pub(super) window: Option<u64>,
     pub(super) max_output: Option<u64>,
+    pub(super) temperature: Option<Millionths>,
+    pub(super) price: Option<RawPrice>,
+}
+
+/// Dollars for a million tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawPrice {
+    pub(super) input: Millionths,
+    pub(super) cached: Option<Millionths>,
+    pub(super) cache_written: Option<Millionths>,
+    pub(super) output: Millionths,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawLimits {
     pub(super) tokens: Option<u64>,
+    pub(super) usd: Option<Millionths>,
     /// Seconds.
     pub(super) time: Option<u64>,
 }

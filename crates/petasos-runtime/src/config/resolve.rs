@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use petasos_core::bounded::Cap;
 use petasos_core::budget::Limits;
-use petasos_core::request::{ToolMode, Wire};
+use petasos_core::request::{Temperature, ToolMode, Wire};
 use petasos_core::time::Span;
 use petasos_core::turn::{Guards, OnAsk};
-use petasos_providers::TimeoutsSet;
+use petasos_providers::{Price, TimeoutsSet};
 use petasos_store::Durability;
 
 use super::ConfigError;
+use super::amount::Millionths;
 use super::paths::{Environment, Places};
 use super::raw::{Owner, Raw, RawDurability, RawGuards, RawModel, RawTimeouts};
 
@@ -27,12 +28,14 @@ pub struct Flags {
     pub api_mode: Option<Wire>,
     /// `--max-steps`.
     pub max_steps: Option<u32>,
+    /// `--deterministic`.
+    pub deterministic: bool,
 }
 
 impl Flags {
     /// True if they say anything of the model.
     pub fn names_a_model(&self) -> bool {
-        let Self { base_url, model, api_key_env, api_mode, max_steps: _ } = self;
+        let Self { base_url, model, api_key_env, api_mode, max_steps: _, deterministic: _ } = self;
         base_url.is_some() || model.is_some() || api_key_env.is_some() || api_mode.is_some()
     }
 }
@@ -52,12 +55,27 @@ pub struct ModelNamed {
     pub tool_mode: Option<ToolMode>,
     /// The variable that holds the key.
     pub api_key_env: Option<String>,
+    /// What is set for its requests.
+    pub set: ModelSettings,
+}
+
+/// What a person sets for the requests to a model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ModelSettings {
+    /// Tokens that it takes.
+    pub window: Option<u64>,
+    /// Output cap in tokens.
+    pub max_output: Option<u64>,
+    /// How much chance there is in the choice of words.
+    pub temperature: Option<Temperature>,
+    /// What it costs.
+    pub price: Option<Price>,
 }
 
 impl ModelNamed {
-    /// True if nothing is said of it.
+    /// True if nothing is said of which it is.
     pub fn is_empty(&self) -> bool {
-        *self == Self::default()
+        *self == Self { set: self.set, ..Self::default() }
     }
 
     /// Where it is served: a base URL, or a row of the catalog.
@@ -81,10 +99,6 @@ pub struct Settings {
     pub model: ModelNamed,
     /// The models that are asked when it fails, in order.
     pub fallback: Vec<ModelNamed>,
-    /// Tokens that the model takes.
-    pub window: Option<u64>,
-    /// Output cap in tokens.
-    pub max_output: Option<u64>,
     /// What a turn may use.
     pub limits: Limits,
     /// Calls run one after the other.
@@ -111,8 +125,6 @@ impl Default for Settings {
         Self {
             model: ModelNamed::default(),
             fallback: Vec::new(),
-            window: None,
-            max_output: None,
             limits: Limits { steps: Some(Limits::DEFAULT_STEPS), ..Limits::default() },
             serial: false,
             run_tests: None,
@@ -146,25 +158,30 @@ impl Settings {
             })?),
         };
         let from_flags = ModelNamed {
-            provider: None,
             name: flags.model.clone(),
             base_url: flags.base_url.clone(),
             api_mode: flags.api_mode,
-            tool_mode: None,
             api_key_env: flags.api_key_env.clone(),
+            ..ModelNamed::default()
         };
         let from_environment = ModelNamed {
-            provider: None,
             name: variable("PETASOS_MODEL"),
             base_url: variable("PETASOS_BASE_URL"),
             api_mode,
-            tool_mode: None,
             api_key_env: variable("PETASOS_API_KEY_ENV"),
+            ..ModelNamed::default()
         };
         let from_workspace = ModelNamed { name: workspace.model.name, ..ModelNamed::default() };
-        let from_home = named(&home.model);
-        let model = over([&from_flags, &from_environment, &from_workspace, &from_home]);
-        let sizes = if from_home.may_be_at(&model) { home.model } else { RawModel::default() };
+        let chance = |raw: &RawModel| named(raw, flags.deterministic);
+        let from_home = chance(&home.model)?;
+        let mut model = over([&from_flags, &from_environment, &from_workspace, &from_home]);
+        if from_home.name.is_some() && from_home.name != model.name {
+            // It is that of another model.
+            model.set.price = None;
+        }
+        if flags.deterministic {
+            model.set.temperature = Some(Temperature(0));
+        }
         let asked = first([flags.max_steps, steps_of(environment)?]);
         // A person's word for this run is above the workspace; only what is below is lowered by it.
         let steps = match asked {
@@ -178,7 +195,7 @@ impl Settings {
         let limits = Limits {
             steps,
             tokens: lower(home.limits.tokens, workspace.limits.tokens),
-            micro_usd: None,
+            micro_usd: lower(home.limits.usd, workspace.limits.usd).map(|amount| amount.0),
             time: lower(home.limits.time, workspace.limits.time).map(Span::seconds),
         };
         let mut disabled = home.tools.disabled.unwrap_or_default();
@@ -186,11 +203,9 @@ impl Settings {
         let timeouts = timeouts(&home.timeouts)?;
         Ok(Self {
             model,
-            fallback: home.fallback.unwrap_or_default().iter().map(named).collect(),
-            window: sizes.window,
-            max_output: sizes.max_output,
+            fallback: home.fallback.unwrap_or_default().iter().map(chance).collect::<Result<_, _>>()?,
             limits,
-            serial: home.tools.serial.unwrap_or(false),
+            serial: flags.deterministic || home.tools.serial.unwrap_or(false),
             run_tests: home.tools.run_tests,
             result_cap: home.tools.result_chars.map_or(Cap::RESULT, Cap),
             disabled,
@@ -225,15 +240,35 @@ fn timeouts(raw: &RawTimeouts) -> Result<TimeoutsSet, ConfigError> {
     })
 }
 
-fn named(raw: &RawModel) -> ModelNamed {
-    ModelNamed {
+fn named(raw: &RawModel, is_deterministic: bool) -> Result<ModelNamed, ConfigError> {
+    let temperature = raw.temperature.map(temperature).transpose()?;
+    let price = raw.price.map(|price| Price {
+        input: price.input.0,
+        cached: price.cached.unwrap_or(price.input).0,
+        cache_written: price.cache_written.unwrap_or(price.input).0,
+        output: price.output.0,
+    });
+    Ok(ModelNamed {
         provider: raw.provider.clone(),
         name: raw.name.clone(),
         base_url: raw.base_url.clone(),
         api_mode: raw.api_mode,
         tool_mode: raw.tool_mode,
         api_key_env: raw.api_key_env.clone(),
-    }
+        set: ModelSettings {
+            window: raw.window,
+            max_output: raw.max_output,
+            temperature: if is_deterministic { Some(Temperature(0)) } else { temperature },
+            price,
+        },
+    })
+}
+
+/// A temperature as a file has it.
+fn temperature(amount: Millionths) -> Result<Temperature, ConfigError> {
+    let bad = || ConfigError::Setting("`model.temperature` is a number from 0 to 2, such as 0.7".to_owned());
+    let thousandths = u16::try_from(amount.0.div_ceil(1_000)).ok().filter(|most| *most <= 2_000);
+    thousandths.map(Temperature).ok_or_else(bad)
 }
 
 /// Layers over each other, the first on top. What a layer says of a model belongs to the place that it names: a key,
@@ -242,7 +277,8 @@ fn over(layers: [&ModelNamed; 4]) -> ModelNamed {
     let mut model = ModelNamed::default();
     for layer in layers {
         if layer.may_be_at(&model) {
-            let ModelNamed { provider, name, base_url, api_mode, tool_mode, api_key_env } = layer.clone();
+            let ModelNamed { provider, name, base_url, api_mode, tool_mode, api_key_env, set } =
+                layer.clone();
             model = ModelNamed {
                 provider: model.provider.or(provider),
                 name: model.name.or(name),
@@ -250,6 +286,7 @@ fn over(layers: [&ModelNamed; 4]) -> ModelNamed {
                 api_mode: model.api_mode.or(api_mode),
                 tool_mode: model.tool_mode.or(tool_mode),
                 api_key_env: model.api_key_env.or(api_key_env),
+                set: if model.set == ModelSettings::default() { set } else { model.set },
             };
         }
     }

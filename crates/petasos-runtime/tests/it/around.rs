@@ -23,7 +23,7 @@ use petasos_core::time::{Permille, Span};
 use petasos_core::tool::{Outcome, ToolOutput};
 use petasos_core::turn::{Delta, Failure};
 use petasos_providers::{Encoder, Outgoing, Provider, ReplyEvent, ReplyStream};
-use petasos_runtime::{Agent, Event, Parts, Providers, SessionHandle, Sizes, SystemClock};
+use petasos_runtime::{Agent, Event, Parts, Providers, SessionHandle, SystemClock};
 use petasos_store::{
     Disk, DiskFile, DiskLock, Durability, FolderStore, Holder, LockError, Opening, OsDisk, Store,
 };
@@ -308,7 +308,6 @@ impl Around {
             registry: Arc::new(Registry::new(tools)),
             policy: Arc::new(Policy { rules: rules.to_vec(), hash: Digest([7; 32]) }),
             workspace: self.root(),
-            sizes: Sizes { window: None, max_output: None },
             result_cap: Cap::RESULT,
             clock: Arc::new(SystemClock::new()),
             chance: || Permille(0),

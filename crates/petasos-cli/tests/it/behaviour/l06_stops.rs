@@ -49,7 +49,7 @@ fn l06_completed() {
     let place = Place::new();
     let run = place.run_json(&server, &["hello"]);
     check(&run, 0, "completed", ("done", 1), Value::Null);
-    let usage = json!({ "input": 7, "output": 3, "cached": 2, "reasoning": 1, "micro_usd": null });
+    let usage = json!({ "input": 7, "output": 3, "cached": 2, "reasoning": 1, "micro_usd": 0 });
     assert_eq!(run.result()["usage"], usage);
     let run = place.run(&server, &["hello"]);
     let session = place.sessions()[1].clone();

@@ -44,7 +44,7 @@ fn p01_a_body_is_its_parts_in_order_and_then_the_tail() {
     let mut encoder = encoder(&target(), &head("Be brief.", TOOLS));
     items.iter().for_each(|item| encoder.push(item));
     let params = Params { tool_choice: ToolChoice::Forbidden };
-    let body = encoder.body(&params, &Tail { max_output: Some(100) });
+    let body = encoder.body(&params, &Tail { max_output: Some(100), ..Tail::default() });
     expect![[r#"
         {"model":"small","stream":true,"stream_options":{"include_usage":true},"tools":[{"type":"function","function":{"name":"ls","description":"Lists.","parameters":{"type":"object","properties":{}}}}],"messages":[{"role":"system","content":"Be brief."},
         {"role":"user","content":"List it."},
@@ -73,7 +73,7 @@ fn p10_the_parts_of_a_request_start_with_those_of_the_one_before() {
     for seq in 1..20 {
         encoder.push(&said("again"));
         encoder.push(&step(seq * 10, vec![call(Some("same"), "ls", "{}")], &["a"]));
-        let body = encoder.body(&auto(), &Tail { max_output: Some(seq) });
+        let body = encoder.body(&auto(), &Tail { max_output: Some(seq), ..Tail::default() });
         if let Some(before) = before {
             assert_eq!(body.parts[..before.parts.len()], before.parts);
             let end = before.bytes.windows(2).rposition(|pair| pair == b"}]").unwrap() + 1;
@@ -229,7 +229,7 @@ fn p02_the_cap_of_the_output_has_the_name_that_its_provider_takes() {
         let target = petasos_core::request::Target { provider: provider.into(), ..target() };
         let mut encoder = encoder(&target, &head("", "[]"));
         encoder.push(&said("hi"));
-        let body = encoder.body(&auto(), &Tail { max_output: Some(7) });
+        let body = encoder.body(&auto(), &Tail { max_output: Some(7), ..Tail::default() });
         let text = String::from_utf8(body.bytes.to_vec()).unwrap();
         assert!(text.ends_with(&format!("],\"{name}\":7}}")), "{provider}: {text}");
         let found = petasos_testkit::check_request::check_request(target.wire, &body.bytes);

@@ -33,7 +33,7 @@ fn requests(encoder: &mut dyn Encoder, items: &[Item]) -> Vec<Body> {
         encoder.push(item);
         let tool_choice = if place % 3 == 2 { ToolChoice::Forbidden } else { ToolChoice::Auto };
         let max_output = [Some(512), None, Some(1)][place % 3];
-        bodies.push(encoder.body(&Params { tool_choice }, &Tail { max_output }));
+        bodies.push(encoder.body(&Params { tool_choice }, &Tail { max_output, ..Tail::default() }));
     }
     bodies
 }

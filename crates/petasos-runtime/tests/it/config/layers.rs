@@ -91,7 +91,7 @@ fn what_is_said_of_a_model_belongs_to_its_place() {
     let elsewhere = Flags { base_url: Some("http://other.example/v1".into()), ..Flags::default() };
     let settings = Layers::new().home(home).flags(elsewhere.clone()).setup().unwrap().settings;
     let only = ModelNamed { base_url: elsewhere.base_url.clone(), ..ModelNamed::default() };
-    assert_eq!((settings.model, settings.window, settings.max_output), (only, None, None));
+    assert_eq!(settings.model, only, "nor its window and its output cap");
     // A layer between, with a place of its own.
     let between = Layers::new().home(home).flags(elsewhere.clone());
     let between = between
@@ -102,7 +102,7 @@ fn what_is_said_of_a_model_belongs_to_its_place() {
     let same = Flags { base_url: Some("http://own.example/v1".into()), ..Flags::default() };
     let own = "model: {base_url: \"http://own.example/v1\", name: own, api_key_env: OWN, window: 7}\n";
     let settings = Layers::new().home(own).flags(same).setup().unwrap().settings;
-    assert_eq!((settings.model.api_key_env.as_deref(), settings.window), (Some("OWN"), Some(7)));
+    assert_eq!((settings.model.api_key_env.as_deref(), settings.model.set.window), (Some("OWN"), Some(7)));
     let settings = Layers::new()
         .home("model: {name: any, api_key_env: ANY}\n")
         .flags(elsewhere)

@@ -41,6 +41,8 @@ fn a_file_may_hold_every_name_and_a_workspace_those_that_the_page_says() {
             "policy.on_ask" => "park",
             "durability" => "process",
             "guards" => "off",
+            "model.price" => "{input: 0.25, output: 2}",
+            "model.temperature" => "0.7",
             other if other.ends_with("name") || other.ends_with("provider") || other.ends_with("url") => {
                 "text"
             }
@@ -103,6 +105,7 @@ fn the_page_has_the_defaults_that_hold() {
             "tools.result_chars" => default.result_cap.0.to_string(),
             "tools.serial" => default.serial.to_string(),
             "durability" => format!("{:?}", default.durability).to_lowercase(),
+            "limits.usd" => default.limits.micro_usd.map_or("none".to_owned(), |usd| usd.to_string()),
             "limits.tokens" => default.limits.tokens.map_or("none".to_owned(), |tokens| tokens.to_string()),
             "limits.time" => default.limits.time.map_or("none".to_owned(), |time| format!("{time:?}")),
             "tools.run_tests" => default.run_tests.clone().unwrap_or_else(|| "none".to_owned()),
