@@ -23,6 +23,7 @@ use std::fmt;
 
 use crate::entry::{Said, Speaker, ToolResult, When};
 use crate::id::Seq;
+use crate::stop::StopReason;
 use crate::text::Text;
 use crate::tool::{Fact, Outcome};
 
@@ -52,12 +53,16 @@ pub struct Guard {
     taken: usize,
     /// The model was told of the block that the row ends with.
     is_told: bool,
+    /// It went on with that all the same, once too often.
+    is_stuck: bool,
     /// Tools that failed the last time.
     failing: BTreeMap<Text, Failing>,
     /// Replies that were cut because they repeated themselves.
     cut_replies: u32,
     /// The model is to be told of the last of them.
     is_cut: bool,
+    /// What the turn is ended for.
+    found: Option<Finding>,
 }
 
 /// A call that a tool ended.
@@ -91,7 +96,7 @@ struct Failing {
 }
 
 /// What is wrong with a turn.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Finding {
     /// These tools were called in turn, to no new result, so many times.
     Calls {
@@ -196,6 +201,7 @@ impl Guard {
         self.last.clear();
         self.equal = [0; PERIODS];
         self.is_told = false;
+        self.is_stuck = false;
         self.failing.clear();
     }
 
@@ -236,6 +242,7 @@ impl Guard {
             self.last.pop_front();
         }
         self.is_told &= self.block().is_some();
+        self.is_stuck = self.is_told && self.goes_on_and_on();
     }
 
     fn count_failure(&mut self, tool: &Text, result: &ToolResult, reply: Seq) {
@@ -293,18 +300,35 @@ impl Guard {
         if self.is_cut { Some(Finding::Reply) } else { self.calls() }
     }
 
-    /// What ends the turn, if something does.
-    pub(crate) fn stuck(&self) -> Option<Finding> {
+    /// Why the turn ends, if it does for what was taken in last.
+    pub(crate) fn judge(&mut self) -> Option<StopReason> {
+        let stuck = self.stuck().map(|found| (StopReason::Stuck, found));
+        let failed = || self.tool_failed().map(|found| (StopReason::ToolFailed, found));
+        let (reason, found) = stuck.or_else(failed)?;
+        // Kept, for the calls that stop with the turn still come in.
+        self.found = Some(found);
+        Some(reason)
+    }
+
+    /// What the turn was ended for.
+    pub(crate) fn found(&self) -> Option<&Finding> {
+        self.found.as_ref()
+    }
+
+    fn stuck(&self) -> Option<Finding> {
         if self.cut_replies >= CUT_REPLIES {
             return Some(Finding::Reply);
         }
-        let length = self.block().filter(|_| self.is_told)?;
-        let equal = self.equal.get(length - 1)?;
-        if *equal > (STUCK_AT - 2) * length { self.calls() } else { None }
+        if self.is_stuck { self.calls() } else { None }
+    }
+
+    fn goes_on_and_on(&self) -> bool {
+        let Some(length) = self.block() else { return false };
+        self.equal.get(length - 1).is_some_and(|equal| *equal > (STUCK_AT - 2) * length)
     }
 
     /// The tool that failed too often, with failures that the model has seen.
-    pub(crate) fn tool_failed(&self) -> Option<Finding> {
+    fn tool_failed(&self) -> Option<Finding> {
         let mut failing = self.failing.iter();
         let seen = |failing: &Failing| failing.times >= FAILURES && failing.since < failing.last;
         let (tool, failing) = failing.find(|(_, failing)| seen(failing))?;

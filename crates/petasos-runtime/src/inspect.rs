@@ -74,7 +74,7 @@ pub(crate) fn why(session: &Session, end: &TurnEnd) -> Option<String> {
         return last_result(session);
     }
     let told = session.turn().map(Turn::told).filter(|told| told.id == end.turn)?;
-    told.finding().map(|finding| finding.to_string())
+    told.finding().map(ToString::to_string)
 }
 
 /// The last tool that gave a result before the silence.

@@ -92,6 +92,10 @@ pub(crate) struct Temper {
     interrupts: u64,
     cuts: u64,
     failures: u64,
+    /// The model makes the same calls, and their results are the same.
+    rows: u64,
+    /// No tool does what it is asked.
+    broken: u64,
 }
 
 impl Temper {
@@ -104,6 +108,8 @@ impl Temper {
             interrupts: one_of(10),
             cuts: one_of(12),
             failures: one_of(12),
+            rows: one_of(8),
+            broken: one_of(8),
         }
     }
 }

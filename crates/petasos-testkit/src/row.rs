@@ -22,6 +22,9 @@ pub struct Row {
     guards: Guards,
     seen: Vec<Seen>,
     is_told: bool,
+    /// What ends the turn is so from then on, whatever still comes in.
+    is_stuck: bool,
+    has_failed: bool,
     /// For each tool that failed the last time: how often, the replies of the first and the last, and whether that was
     /// a command that ended.
     failing: BTreeMap<Text, (u32, Seq, Seq, bool)>,
@@ -56,6 +59,8 @@ impl Row {
                     self.is_told = true;
                 }
             }
+            // Who goes on after another end is judged by what comes then.
+            Body::TurnEnd(_) => (self.is_stuck, self.has_failed) = (false, false),
             Body::Request(request) => self.is_closing = request.purpose == Purpose::Closing,
             Body::Reply(reply) => {
                 self.calls = made_calls(reply).map(|call| (call.clone(), None, None)).collect();
@@ -63,6 +68,7 @@ impl Row {
                 let may_be = self.guards == Guards::On && !self.is_closing;
                 if may_be && reply.finish == FinishReason::Cut && is_one_word(reply) {
                     self.cut_replies += 1;
+                    self.is_stuck |= self.cut_replies >= CUT_REPLIES;
                     self.is_cut = true;
                 }
             }
@@ -99,6 +105,9 @@ impl Row {
             }
             Outcome::Denied | Outcome::NeverBegan | Outcome::CutShort => {}
         }
+        let mut failing = self.failing.values();
+        let often = failing.any(|(times, first, last, _)| *times >= FAILURES && first < last);
+        self.has_failed |= self.guards == Guards::On && often;
         let seen = match result.outcome {
             Outcome::NeverBegan if self.leads_nowhere(made, call) => {
                 let often = self.often().into_iter();
@@ -116,6 +125,9 @@ impl Row {
         };
         self.seen.push(seen);
         self.is_told &= !self.often().is_empty();
+        let shortest = self.often().into_iter().next();
+        let again = shortest.is_some_and(|length| self.run(length) > (STUCK_AT - 1) * length);
+        self.is_stuck |= self.guards == Guards::On && self.is_told && again;
         // No block that matters is longer than this.
         let most = PERIODS * (STUCK_AT + 1);
         self.seen.drain(..self.seen.len().saturating_sub(most));
@@ -152,21 +164,20 @@ impl Row {
 
     /// True if the turn should end `stuck`.
     pub fn is_stuck(&self) -> bool {
-        let shortest = self.often().into_iter().next();
-        let again = shortest.is_some_and(|length| self.run(length) > (STUCK_AT - 1) * length);
-        self.guards == Guards::On && (self.cut_replies >= CUT_REPLIES || (self.is_told && again))
+        self.is_stuck
     }
 
     /// True if the turn should end `tool_failed`.
     pub fn has_failed(&self) -> bool {
-        let mut failing = self.failing.values();
-        self.guards == Guards::On && failing.any(|(times, first, last, _)| *times >= FAILURES && first < last)
+        self.has_failed
     }
 }
 
 fn key(made: &ModelCall, call: Option<&Call>) -> (Text, Text) {
     let changed = call.and_then(|call| call.arguments.as_ref());
-    let arguments = changed.map_or(&*made.arguments, |changed| changed.as_str()).trim();
+    let arguments = changed.map_or(&*made.arguments, |changed| changed.as_str());
+    // No text in a world holds a blank that counts.
+    let arguments: String = arguments.split_whitespace().collect();
     (call.map_or(&made.name, |call| &call.tool).clone(), arguments.into())
 }
 

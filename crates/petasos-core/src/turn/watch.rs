@@ -42,13 +42,8 @@ impl Told {
     }
 
     fn watch_end(&mut self) {
-        if self.mode.guards == Guards::Off || self.stop.is_some() {
-            return;
-        }
-        if self.guard.stuck().is_some() {
-            self.stop = Some(StopReason::Stuck);
-        } else if self.guard.tool_failed().is_some() {
-            self.stop = Some(StopReason::ToolFailed);
+        if self.mode.guards == Guards::On && self.stop.is_none() {
+            self.stop = self.guard.judge();
         }
     }
 
@@ -68,24 +63,9 @@ impl Told {
     }
 
     /// What a guard found, of a turn that ended `stuck` or `tool_failed`.
-    pub fn finding(&self) -> Option<Finding> {
-        match self.ended.or(self.stop)? {
-            StopReason::Stuck => self.guard.stuck(),
-            StopReason::ToolFailed => self.guard.tool_failed(),
-            StopReason::Completed
-            | StopReason::BudgetExhausted(_)
-            | StopReason::ContextExhausted
-            | StopReason::TimedOut
-            | StopReason::AwaitingApproval
-            | StopReason::AwaitingAnswer
-            | StopReason::Denied
-            | StopReason::Refused
-            | StopReason::Truncated
-            | StopReason::NotSaved
-            | StopReason::ModelFailed(_)
-            | StopReason::InternalError
-            | StopReason::Interrupted => None,
-        }
+    pub fn finding(&self) -> Option<&Finding> {
+        let is_by_guard = matches!(self.ended, Some(StopReason::Stuck | StopReason::ToolFailed));
+        self.guard.found().filter(|_| is_by_guard)
     }
 }
 

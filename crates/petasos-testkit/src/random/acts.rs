@@ -368,7 +368,7 @@ impl World {
     }
 
     fn tool_ends(&mut self, call: CallId, was_stopped: bool) {
-        let output = chance::tool_ends(&mut self.dice, was_stopped);
+        let output = chance::tool_ends(&mut self.dice, was_stopped, self.temper);
         let is_over = self.grace_is_over;
         let is_taken = !self.broken && !self.has_result(call);
         if is_taken {

@@ -195,6 +195,7 @@ pub(super) fn talk(
     let kind = match (is_closing(purpose), dice.below(100)) {
         (_, 0..70) if temper.failures > 0 => "failure",
         (_, 0..70) if temper.cuts > 0 => *dice.pick(&["cut", "cut calls"]),
+        (false, 0..80) if temper.rows > 0 || temper.broken > 0 => "row",
         (_, 0..=13) => "failure",
         (_, 14..=16) => "refusal",
         (_, 17..=22) => "empty",
@@ -223,11 +224,14 @@ pub(super) fn talk(
     if matches!(kind, "calls" | "cut calls") {
         calls(dice, &mut rest, kind == "cut calls");
     }
+    if kind == "row" {
+        row(dice, &mut rest);
+    }
     if kind == "again" {
         rest.push_back(Delta::Text(AGAIN.repeat(AGAINS).into()));
     }
     let finish = match kind {
-        "calls" => FinishReason::ToolUse,
+        "calls" | "row" => FinishReason::ToolUse,
         "cut" | "cut calls" => FinishReason::Length,
         "refusal" => FinishReason::Refused,
         "odd" | "odd text" => FinishReason::Other("hm".into()),
@@ -270,6 +274,15 @@ fn calls(dice: &mut Dice, rest: &mut VecDeque<Delta>, is_cut: bool) {
     }
 }
 
+/// Calls such as those before, or nearly.
+fn row(dice: &mut Dice, rest: &mut VecDeque<Delta>) {
+    for place in 0..*dice.weighed(&[(12, 1), (3, 2), (1, 5)]) {
+        let name = dice.weighed(&[(30, "write"), (3, "read"), (1, "keyed"), (1, "nonsense")]);
+        let arguments = dice.weighed(&[(30, "{}"), (2, " { }\n"), (1, r#"{"n":1}"#)]);
+        rest.extend(call(place, name, arguments));
+    }
+}
+
 fn ending(dice: &mut Dice, finish: FinishReason) -> ReplyEnd {
     let input = dice.below(20);
     let usage = dice.permille(850).then(|| Usage { input, output: dice.below(20), ..Usage::default() });
@@ -304,8 +317,15 @@ fn fails(dice: &mut Dice) -> Failure {
     failed
 }
 
-pub(super) fn tool_ends(dice: &mut Dice, was_stopped: bool) -> ToolOutput {
+pub(super) fn tool_ends(dice: &mut Dice, was_stopped: bool, temper: Temper) -> ToolOutput {
     use Outcome::{CutShort, Denied, Empty, Error, Invalid, NeverBegan, Ok, TimedOut, Unknown};
+    if !was_stopped && dice.permille(930) {
+        match (temper.broken > 0, temper.rows > 0) {
+            (true, _) => return output(Error, *dice.pick(&["broken", "still broken", "broken for good"])),
+            (false, true) => return output(Ok, "done"),
+            (false, false) => {}
+        }
+    }
     let outcome = if was_stopped {
         *dice.weighed(&[(12, CutShort), (4, Ok), (1, NeverBegan), (1, Error)])
     } else {

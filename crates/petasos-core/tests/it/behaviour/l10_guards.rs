@@ -1,5 +1,6 @@
 //! Row L10: the same calls again and again, a tool that fails and fails. Cases D-01, D-02, D-03.
 
+use petasos_core::entry::FinishReason;
 use petasos_core::guard::Finding;
 use petasos_core::session::Terms;
 use petasos_core::stop::StopReason;
@@ -38,7 +39,7 @@ fn case_d01_the_third_is_told_the_fourth_not_run_the_fifth_ends_the_turn() {
     assert_eq!((ran.ran(), ran.requests().len()), (vec!["write".to_owned(); 3], 5));
     let found = Finding::Calls { tools: vec!["write".into()], times: 5 };
     let told = ran.session.turn().unwrap().told().finding();
-    assert_eq!(told, Some(found));
+    assert_eq!(told, Some(&found));
     assert_eq!(
         told.unwrap().to_string(),
         "write was called 5 times with the same arguments, and the result was the same each time"
@@ -148,6 +149,18 @@ fn l10_equal_calls_of_one_reply_count_and_end_nothing_before_the_model_is_told()
     check_row(&ran, StopReason::Completed, &told);
 }
 
+/// The row of six stands, and the model was told; what is cut then is no seventh.
+#[test]
+fn l10_only_one_more_call_of_the_row_ends_the_turn() {
+    let many = || calls(["write", "write", "write", "write", "write", "write"]);
+    let row = "reply: write=ok write=ok write=ok write=never_began write=never_began write=never_began";
+    let half = || calls([]).with_half_a_call("read").finish(FinishReason::Length);
+    let ran = saying([many(), half()]).run();
+    check_row(&ran, StopReason::Completed, &[row, TOLD, "reply: read=never_began", "reply: done"]);
+    let ran = saying([many(), text(&"and again ".repeat(900))]).run();
+    assert_eq!((ran.status, ran.requests().len()), (Some(StopReason::Completed), 3));
+}
+
 /// Nobody is asked about a call that is not to run.
 #[test]
 fn l10_a_call_that_would_be_refused_asks_nobody() {
@@ -222,7 +235,7 @@ fn l10_one_tool_that_fails_eight_times_running_ends_the_turn() {
         let ran = saying(others("write", 12)).ends("write", outcome).run();
         assert_eq!((ran.status, ran.requests().len()), (Some(StopReason::ToolFailed), 8), "{outcome:?}");
         let found = Finding::Tool { tool: "write".into(), times: 8 };
-        assert_eq!(ran.session.turn().unwrap().told().finding(), Some(found.clone()));
+        assert_eq!(ran.session.turn().unwrap().told().finding(), Some(&found));
         assert_eq!(found.to_string(), "write failed 8 times running");
     }
     let ran = saying(others("write", 12)).ends("write", Outcome::CutShort).run();

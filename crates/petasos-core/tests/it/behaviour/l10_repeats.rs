@@ -75,7 +75,7 @@ fn l10_a_second_reply_that_repeats_itself_ends_the_turn() {
     let ran = saying([loops(), calls(["write"]), loops()]);
     assert_eq!(ran.status, Some(StopReason::Stuck));
     assert_eq!((ran.requests().len(), ran.ran()), (3, vec!["write".to_owned()]));
-    assert_eq!(ran.session.turn().unwrap().told().finding(), Some(Finding::Reply));
+    assert_eq!(ran.session.turn().unwrap().told().finding(), Some(&Finding::Reply));
 }
 
 #[test]
