@@ -53,8 +53,10 @@ fn l06_completed() {
     assert_eq!(run.result()["usage"], usage);
     let run = place.run(&server, &["hello"]);
     let session = place.sessions()[1].clone();
-    let told = format!("petasos: session {session}, model scripted at {}\n", server.base_url());
-    assert_eq!((run.code, run.stdout.as_str(), run.stderr), (0, "done\n", told));
+    let told = format!("petasos: session {session}, model scripted at {}\npetasos: ", server.base_url());
+    let used = run.stderr.strip_prefix(&told).unwrap();
+    assert_eq!((run.code, run.stdout.as_str(), used.lines().count()), (0, "done\n", 1), "{used}");
+    assert!(used.ends_with(" tokens in (0 of them cached), 1 out, $0.00\n"), "{used}");
 }
 
 /// Nothing is begun, and the last line is a result all the same.
@@ -162,7 +164,7 @@ fn l06_the_context_is_used_up() {
     let run = place.run_json(&server, &["hello"]);
     let error = json!([
         "the request no longer fits the model's window",
-        "begin a new session, or use a model with a larger window",
+        "begin a new session, or use a model with a larger window; if the server has a larger one by now, set model.window",
     ]);
     check(&run, 11, "context_exhausted", ("", 0), error);
     assert_eq!(server.finish().len(), 0);
