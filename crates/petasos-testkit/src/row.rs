@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use petasos_core::claims::Rerun;
 use petasos_core::entry::{
-    Block, Body, Call, Cause, Entry, FinishReason, ModelCall, Reply, ToolResult, When,
+    Block, Body, Call, Cause, Entry, FinishReason, ModelCall, Reply, Said, Speaker, ToolResult, When,
 };
 use petasos_core::guard::{CUT_REPLIES, FAILURES, PERIODS, STUCK_AT, TOLD_AT};
 use petasos_core::id::Seq;
@@ -47,7 +47,7 @@ impl Row {
                 }
                 self.guards = start.mode.guards;
             }
-            Body::Said(said) if said.when == When::NextStep => {
+            Body::Said(said) if is_word_of_a_person(said) => {
                 self.seen.clear();
                 self.failing.clear();
                 self.is_told = false;
@@ -171,6 +171,10 @@ impl Row {
     pub fn has_failed(&self) -> bool {
         self.has_failed
     }
+}
+
+fn is_word_of_a_person(said: &Said) -> bool {
+    said.when == When::NextStep && said.from == Speaker::Person && !said.content.is_empty()
 }
 
 fn key(made: &ModelCall, call: Option<&Call>) -> (Text, Text) {

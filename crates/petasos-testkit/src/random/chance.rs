@@ -321,7 +321,10 @@ pub(super) fn tool_ends(dice: &mut Dice, was_stopped: bool, temper: Temper) -> T
     use Outcome::{CutShort, Denied, Empty, Error, Invalid, NeverBegan, Ok, TimedOut, Unknown};
     if !was_stopped && dice.permille(930) {
         match (temper.broken > 0, temper.rows > 0) {
-            (true, _) => return output(Error, dice.pick(&["broken", "still broken", "broken for good"])),
+            (true, _) => {
+                let said = *dice.pick(&["broken", "still broken", "broken for good"]);
+                return output(Error, said);
+            }
             (false, true) => return output(Ok, "done"),
             (false, false) => {}
         }
