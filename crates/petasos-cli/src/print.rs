@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use petasos_core::id::CallId;
 use petasos_core::time::Span;
 use petasos_core::tool::Outcome;
-use petasos_runtime::{Bound, DeltaKind, Event, RunResult, UsageOfRun, WaitedFor, WantsTold, readable};
+use petasos_runtime::{
+    Bound, DeltaKind, Event, NoteTold, ProgramNote, RunResult, UsageOfRun, WaitedFor, WantsTold, readable,
+};
 
 /// Set once stdout did not take what was written.
 static IS_LOST: AtomicBool = AtomicBool::new(false);
@@ -255,6 +257,9 @@ impl Printer {
             Event::Asking { .. } if self.style == Style::Chat => {}
             Event::Asking { call, tool, arguments, wants, .. } => {
                 self.aside(&question(&call.to_string(), tool, arguments, *wants));
+            }
+            Event::Note { source: NoteTold::Program(ProgramNote::CutPrompt), text, .. } => {
+                self.aside(&format!("petasos: {text}"));
             }
             Event::Note { text, .. } => self.aside(&format!("  note to the model: {}", line_of(text, SHOWN))),
             Event::Retrying { message, wait: None, .. } => {

@@ -431,6 +431,7 @@ impl Answer {
             micro_usd: self.micro_usd,
             timing: Timing::default(),
             model: self.model.take(),
+            window: None,
         }));
     }
 

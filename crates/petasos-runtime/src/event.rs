@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use petasos_core::entry::{
-    Block, Body, Cause, Charge, Content, Entry, FinishReason, NoteSource, Speaker, VerdictKind, When,
+    Block, Body, Cause, Charge, Content, Entry, FinishReason, Note, NoteSource, Speaker, VerdictKind, When,
 };
 use petasos_core::id::{CallId, Digest, RequestId, Seq, SessionId, TurnId};
 use petasos_core::request::Purpose;
@@ -133,7 +133,7 @@ pub enum Event {
         /// Its entry.
         entry: Seq,
         /// What made it.
-        source: NoteSource,
+        source: NoteTold,
         /// Its text.
         text: Text,
     },
@@ -220,6 +220,24 @@ impl Bound {
     }
 }
 
+/// What made a note.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum NoteTold {
+    /// The model reads it too.
+    Model(NoteSource),
+    /// It is for the person alone.
+    Program(ProgramNote),
+}
+
+/// What the program tells the person alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProgramNote {
+    /// The target read far less than it was sent.
+    CutPrompt,
+}
+
 /// What kind of text a delta holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -267,6 +285,10 @@ impl Event {
     pub fn line(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(&Line { v: EVENTS, event: self })
     }
+}
+
+fn noted(entry: Seq, note: &Note) -> Event {
+    Event::Note { entry, source: NoteTold::Model(note.source), text: note.text.clone() }
 }
 
 /// What an entry is told as; none for those that are told otherwise or not at all.
@@ -329,7 +351,7 @@ pub(crate) fn told(session: &SessionId, entry: &Entry, tools: &dyn Fn(CallId) ->
                 shown: call.shown,
             }
         }
-        Body::Note(note) => Event::Note { entry: seq, source: note.source, text: note.text.clone() },
+        Body::Note(note) => noted(seq, note),
         Body::TurnEnd(end) => Event::TurnEnd {
             entry: Some(seq),
             status: status(end.reason),

@@ -21,6 +21,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, JoinError, JoinSet};
 
 use crate::clock::Clock;
+use crate::front::Expected;
 use crate::gate::{Gates, Left};
 use crate::prepare::broke_down;
 
@@ -75,6 +76,8 @@ pub(crate) struct Sending {
     pub(crate) passed: Arc<OnceLock<Time>>,
     /// What its tokens cost, if that is known.
     pub(crate) tariff: Option<Tariff>,
+    /// What its target is expected to read of it, if that is known.
+    pub(crate) expected: Option<Expected>,
 }
 
 impl InFlight {
@@ -101,7 +104,7 @@ impl InFlight {
 
     /// Sends a request; its deltas and its end come in order.
     pub(crate) fn call_model(&mut self, provider: Arc<dyn Provider>, sending: Sending) {
-        let Sending { request, target, body, jitter, gates, left, passed, tariff } = sending;
+        let Sending { request, target, body, jitter, gates, left, passed, tariff, expected } = sending;
         let pieces = self.pieces.0.clone();
         let task = async move {
             if let Err(failure) = gates.pass(&target, left).await {
@@ -119,7 +122,10 @@ impl InFlight {
                 }
                 let input = match priced(event, tariff) {
                     ReplyEvent::Delta(delta) => Input::Delta { request, delta },
-                    ReplyEvent::Done(end) => Input::ReplyEnded { request, end },
+                    ReplyEvent::Done(end) => {
+                        let window = expected.and_then(|expected| expected.window(end.usage.as_ref()));
+                        Input::ReplyEnded { request, end: ReplyEnd { window, ..end } }
+                    }
                     ReplyEvent::Failed(failure) => Input::RequestFailed { request, failure, jitter },
                 };
                 let is_end = !matches!(&input, Input::Delta { .. });

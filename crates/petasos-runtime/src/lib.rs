@@ -9,6 +9,7 @@ mod clock;
 pub mod config;
 mod drive;
 mod event;
+mod front;
 mod gate;
 mod in_flight;
 mod inspect;
@@ -26,7 +27,8 @@ mod silence;
 pub use agent::{Agent, Asking, Parts, SessionHandle, Standing};
 pub use clock::{Clock, SystemClock};
 pub use drive::OpError;
-pub use event::{Bound, CallTold, DeltaKind, Event, WaitedFor, WantsTold};
+pub use event::{Bound, CallTold, DeltaKind, Event, NoteTold, ProgramNote, WaitedFor, WantsTold};
+pub use front::Front;
 pub use inspect::{
     Decoded, DecodedCall, DecodedEnd, DecodedError, DecodedUsage, Decoding, Listed, Same, Sessions, Shown,
     WriteError, Written, readable,

@@ -12,11 +12,12 @@ use petasos_core::request::{Target, ToolMode, Wire};
 use petasos_core::text::Text;
 use petasos_core::turn::Failure;
 use petasos_providers::{
-    Endpoint, HttpProvider, Place, Provider, Row, Secret, Tariff, catalog, key_variables_of, tariff_of,
-    wire_of,
+    Endpoint, HttpProvider, Place, Provider, Row, Secret, Tariff, catalog, key_variables_of, row_of,
+    tariff_of, wire_of,
 };
 
 use crate::config::{ConfigError, Environment, ModelNamed, ModelSettings, Settings};
+use crate::front::Front;
 use crate::requests::{Known, Providers};
 
 /// How long a local server may take to answer a probe (`formats.md`).
@@ -335,7 +336,10 @@ impl Providers for Endpoints {
     fn known(&self, target: &Target) -> Known {
         let ModelSettings { window, max_output, temperature, price } = self.set_for(target);
         let tariff = price.map(Tariff::Flat).or_else(|| tariff_of(target));
-        Known { window, max_output, temperature, tariff }
+        // Those of the catalog refuse what is too long.
+        let is_hosted = row_of(&target.provider).is_some_and(|row| matches!(row.place, Place::Hosted { .. }));
+        let front = if is_hosted { Front::Kept } else { Front::MayBeCut };
+        Known { window, max_output, temperature, tariff, front }
     }
 
     fn serving(&self, target: &Target) -> Result<Arc<dyn Provider>, String> {

@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use petasos_core::budget::Worst;
-use petasos_core::entry::{Body as EntryBody, Entry, Head};
+use petasos_core::entry::{Body as EntryBody, Charge, Entry, Head};
 use petasos_core::id::{Digest, Seq};
 use petasos_core::learnt::{Learnt, Parameter};
 use petasos_core::request::{Break, Draft, Measured, Tail, Target, Temperature};
 use petasos_core::session::Session;
 use petasos_providers::{Body, CallReading, Encoder, Outgoing, Provider, Tariff};
+
+use crate::front::{Counted, Expected, Front};
 
 /// Finds who serves a target.
 pub trait Providers: fmt::Debug + Send + Sync {
@@ -37,6 +39,8 @@ pub struct Known {
     pub temperature: Option<Temperature>,
     /// What it costs.
     pub tariff: Option<Tariff>,
+    /// What it may do with a prompt that is too long.
+    pub front: Front,
 }
 
 /// The output that is reserved, and under a token or money budget also the cap that is sent, where nobody set one.
@@ -62,6 +66,9 @@ pub(crate) struct Requests {
     /// Part hashes of the last request that the log has, and of the draft that was measured last.
     parts: Vec<Digest>,
     drafted: Vec<Digest>,
+    /// The last request that the log has, and the last one of which it has what was read.
+    asked: Option<(Target, u64)>,
+    counted: Option<Counted>,
     ready: Option<(Target, Result<Outgoing, String>)>,
 }
 
@@ -69,7 +76,17 @@ impl Requests {
     /// Goes on after the requests that a log tells.
     pub(crate) fn new(providers: Arc<dyn Providers>, log: &[Entry]) -> Self {
         let mut parts = Vec::new();
+        let mut requests = Self {
+            providers,
+            writing: None,
+            parts: Vec::new(),
+            drafted: Vec::new(),
+            asked: None,
+            counted: None,
+            ready: None,
+        };
         for entry in log {
+            requests.take_note(&entry.body);
             if let EntryBody::Request(request) = &entry.body {
                 if !request.breaks.is_empty() {
                     parts.clear();
@@ -77,7 +94,30 @@ impl Requests {
                 parts.extend_from_slice(&request.parts);
             }
         }
-        Self { providers, writing: None, parts, drafted: Vec::new(), ready: None }
+        Self { parts, ..requests }
+    }
+
+    /// What later requests are compared with.
+    pub(crate) fn take_note(&mut self, body: &EntryBody) {
+        if let EntryBody::Request(request) = body {
+            self.asked = Some((request.target.clone(), request.tokens));
+        }
+        let (EntryBody::Reply(reply), Some((target, sent))) = (body, &self.asked) else { return };
+        let Charge::Reported(usage) = &reply.usage else { return };
+        // One that was cut tells nothing of how the target counts.
+        if self.expected(target, *sent).window(Some(usage)).is_none() {
+            self.counted = Some(Counted { target: target.clone(), sent: *sent, read: usage.input });
+        }
+    }
+
+    fn expected(&self, target: &Target, sent: u64) -> Expected {
+        let before = self.counted.as_ref().filter(|counted| counted.target == *target);
+        Expected::new(self.providers.known(target).front, sent, before)
+    }
+
+    /// The tokens of the last request, estimated, and what its target is expected to read of it.
+    pub(crate) fn sent(&self) -> Option<(u64, Expected)> {
+        self.asked.as_ref().map(|(target, sent)| (*sent, self.expected(target, *sent)))
     }
 
     /// The same for another state of the log.

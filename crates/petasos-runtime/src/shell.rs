@@ -22,6 +22,7 @@ use tokio::sync::mpsc;
 
 use crate::clock::Clock;
 use crate::event::{CallTold, DeltaKind, Event, ToolTold, WantsTold, calls_of, told, unsaved};
+use crate::front;
 use crate::gate::{Gates, Left};
 use crate::in_flight::{InFlight, Sending};
 use crate::prepare::Preparing;
@@ -186,6 +187,7 @@ impl Shell {
     }
 
     fn append(&mut self, session: &Session, entries: Vec<Entry>, keep: Keep) {
+        let mut before = None;
         for entry in &entries {
             self.take_note(session, entry);
             let is_asked = is_asked(session);
@@ -202,6 +204,10 @@ impl Shell {
                 self.outbox.put(event);
                 self.silence.shown(self.around.clock.now());
             }
+            if let Some(event) = front::told(before, entry, self.requests.sent()) {
+                self.outbox.put(event);
+            }
+            before = Some(entry);
         }
         self.saver.push(entries, keep);
     }
@@ -211,6 +217,7 @@ impl Shell {
         if let Body::Call(call) = &entry.body {
             self.asking.insert(call.call, entry.seq);
         }
+        self.requests.take_note(&entry.body);
         if let Body::Reply(reply) = &entry.body {
             self.calls = calls_told(entry.seq, reply);
         }
@@ -287,7 +294,9 @@ impl Shell {
                 let gates = Arc::clone(&self.around.gates);
                 self.asked = Some(target.clone());
                 let passed = self.silence.asked(&target, provider.waits(&target), self.around.clock.now());
-                let sending = Sending { request, target, body, jitter, gates, left, passed, tariff };
+                let expected = self.requests.sent().map(|(_, expected)| expected);
+                let sending =
+                    Sending { request, target, body, jitter, gates, left, passed, tariff, expected };
                 self.in_flight.call_model(provider, sending);
             }
             Err(why) => self.cannot_call(request, why),

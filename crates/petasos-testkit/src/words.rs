@@ -84,7 +84,7 @@ pub fn call(place: u16, name: &str, arguments: &str) -> Vec<Delta> {
 /// The end of a reply that used 10,000 tokens.
 pub fn ends(finish: FinishReason) -> ReplyEnd {
     let usage = Some(Usage { input: 8_000, output: 2_000, ..Usage::default() });
-    ReplyEnd { finish, usage, micro_usd: Some(1_000), timing: Timing::default(), model: None }
+    ReplyEnd { finish, usage, micro_usd: Some(1_000), timing: Timing::default(), model: None, window: None }
 }
 
 /// A request that failed before anything came.

@@ -14,6 +14,7 @@ mod l18;
 mod p04;
 mod p04_to_p06;
 mod p07;
+mod p07_windows;
 mod person;
 mod resume;
 mod sessions;

@@ -111,7 +111,7 @@ fn each_sample_stands_under_its_type_and_together_they_show_every_field() {
 /// What entries hold is described there, and checked there against what core has.
 #[test]
 fn types_that_entries_have_too_read_the_same_on_the_page_of_sessions() {
-    let shared = "Speaker When Purpose FinishReason Outcome NoteSource Limit FailureKind";
+    let shared = "Speaker When Purpose FinishReason Outcome Limit FailureKind";
     for heading in shared.split(' ') {
         assert_eq!(section(PAGE, heading).trim_end(), section(SESSION_PAGE, heading).trim_end(), "{heading}");
     }
@@ -120,6 +120,8 @@ fn types_that_entries_have_too_read_the_same_on_the_page_of_sessions() {
     let more = |some: &BTreeSet<String>, names: &[&str]| {
         some.iter().cloned().chain(names.iter().map(|name| (*name).to_owned())).collect::<BTreeSet<_>>()
     };
+    // What is for the person alone is no entry.
+    assert_eq!(values(PAGE, "NoteTold"), more(&values(SESSION_PAGE, "NoteSource"), &["cut_prompt"]));
     assert_eq!(values(PAGE, "StatusOfRun"), more(&reasons, &["not_started"]));
     let mut kinds = more(&(&reasons | &values(SESSION_PAGE, "FailureKind")), &["usage", "config", "held"]);
     assert!(kinds.remove("completed") && kinds.remove("model_failed"));
@@ -202,7 +204,7 @@ fn every_type_and_field_of_the_page_is_seen_in_sessions() {
         ("Purpose", "step closing"),
         ("FinishReason", "stop tool_use length"),
         ("Outcome", "ok empty error denied invalid"),
-        ("NoteSource", "nudge continue closing"),
+        ("NoteTold", "nudge continue closing"),
         ("FailureKind", "rate_limit"),
         ("Wants", "approval"),
         ("Status", "completed budget_exhausted awaiting_approval"),

@@ -157,13 +157,15 @@ pub struct ReplyEnd {
     pub timing: Timing,
     /// The model as the server named it.
     pub model: Option<Text>,
+    /// Tokens that the target seems to take, where it read far fewer than it was sent.
+    pub window: Option<u64>,
 }
 
 impl ReplyEnd {
     /// The end of a reply that is cut here: nobody says what it used.
     pub(crate) fn cut() -> Self {
-        let (usage, micro_usd, model) = (None, None, None);
-        Self { finish: FinishReason::Cut, usage, micro_usd, timing: Timing::default(), model }
+        let (usage, micro_usd, model, window) = (None, None, None, None);
+        Self { finish: FinishReason::Cut, usage, micro_usd, timing: Timing::default(), model, window }
     }
 }
 

@@ -6,6 +6,7 @@ use crate::entry::NoteSource;
 use crate::entry::{Charge, FinishReason, Next, Partial, Reply, Request, RequestEnd, RequestOutcome};
 use crate::error::Rejected;
 use crate::id::RequestId;
+use crate::learnt::Adapt;
 use crate::note::note;
 use crate::request::{Draft, Measured, Params, Purpose, ToolChoice};
 use crate::stop::{FailureKind, Limit, StopReason};
@@ -182,6 +183,9 @@ pub(crate) fn reply_ended(
         };
         return failed(pen, named, &failure, Permille(0));
     }
+    if let (Some(window), Some(open)) = (end.window, pen.told.step.request.clone()) {
+        learn(pen, &open, Some(Remedy::Adapt(Adapt::Window(window))));
+    }
     write_reply(pen, named.0, std::mem::take(reply), end);
     Ok(Flow::Next)
 }
@@ -249,7 +253,7 @@ pub(crate) fn failed(
     Ok(Flow::Next)
 }
 
-/// Keeps what a failure taught of the target, if it is news. True if the same request may do better now.
+/// Keeps what the end of a request taught of the target, if it is news. True if the same request may do better now.
 ///
 /// It stands before the end of the request: who is killed between the two asks again, and knows it.
 fn learn(pen: &mut Pen<'_>, open: &OpenRequest, remedy: Option<Remedy>) -> bool {

@@ -99,6 +99,7 @@ pub fn blocks(deltas: &[Delta]) -> Vec<Block> {
         micro_usd: None,
         timing: Timing::default(),
         model: None,
+        window: None,
     };
     let ran = script.input(Input::ReplyEnded { request, end }).stop_here();
     let mut replies = ran.entries.iter().filter_map(|entry| match &entry.body {

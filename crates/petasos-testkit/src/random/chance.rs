@@ -287,7 +287,7 @@ fn ending(dice: &mut Dice, finish: FinishReason) -> ReplyEnd {
     let input = dice.below(20);
     let usage = dice.permille(850).then(|| Usage { input, output: dice.below(20), ..Usage::default() });
     let micro_usd = dice.permille(930).then(|| dice.below(3));
-    ReplyEnd { finish, usage, micro_usd, timing: Default::default(), model: None }
+    ReplyEnd { finish, usage, micro_usd, timing: Default::default(), model: None, window: None }
 }
 
 const REMEDIES: &[Remedy] = &[

@@ -6,7 +6,7 @@ use petasos_core::request::Break;
 use petasos_core::session::Terms;
 use petasos_core::stop::{FailureKind, Limit, StopReason};
 use petasos_core::time::{Permille, Span, Time};
-use petasos_core::turn::{Effect, Passing};
+use petasos_core::turn::{Effect, Input, Passing};
 use petasos_testkit::script::{Ran, Saying, Script, calls, fails, text};
 use petasos_testkit::words::{target, terms};
 
@@ -222,6 +222,24 @@ fn p04_a_window_is_learnt_but_a_request_that_does_not_fit_is_not_made_again() {
     let ran = Script::new(terms(9)).replies([too_long]).say("do it").run();
     check(&ran, StopReason::ModelFailed(FailureKind::Overflow), &["said: do it"]);
     assert_eq!((nexts(&ran), learnt(&ran.script, "first").window), (vec![Next::GiveUp], Some(8192)));
+}
+
+/// The answer counts; the setting stands right before it, and the process after this one knows it.
+#[test]
+fn p07_a_window_that_a_reply_shows_is_kept_for_the_session() {
+    let asked = Script::new(terms(9)).replies([text("done")]).say("do it");
+    let mut asked = asked.until_it_wants(|effect| matches!(effect, Effect::CallModel { .. }));
+    let mut end = asked.take_due(|input| matches!(input, Input::ReplyEnded { .. })).unwrap();
+    if let Input::ReplyEnded { end, .. } = &mut end {
+        end.window = Some(4_096);
+    }
+    while asked.step().is_some() {}
+    let ran = asked.input(end).run();
+    check(&ran, StopReason::Completed, &["said: do it", "reply: done"]);
+    let at = |kind| ran.entries.iter().position(|entry| entry.body.kind() == kind).unwrap();
+    assert_eq!(at("setting") + 1, at("reply"));
+    let script = ran.script.kill(petasos_testkit::script::Lost::Nothing);
+    assert_eq!(learnt(&script, "first").window, Some(4_096));
 }
 
 #[test]
