@@ -142,8 +142,7 @@ impl Endpoint {
             return Err(bad("it holds a user name or a password; a key goes into its variable"));
         }
         let base = without_request_path(base, wire);
-        let is_near = base.host_str().is_some_and(is_near);
-        let usual = if is_near { Timeouts::LOCAL } else { Timeouts::default() };
+        let usual = if base.host_str().is_some_and(is_near) { Timeouts::LOCAL } else { Timeouts::default() };
         Ok(Self { name: name.into(), base, wire, key: None, usual, set: TimeoutsSet::default() })
     }
 
@@ -212,6 +211,19 @@ impl Endpoint {
             Some(port) => format!("{host}:{port}"),
             None => host.to_owned(),
         }
+    }
+
+    /// The URL of something below the root of the server.
+    pub(crate) fn root_url(&self, path: &[&str]) -> Url {
+        let mut url = self.base.clone();
+        url.set_path(&path.join("/"));
+        url.set_query(None);
+        url
+    }
+
+    /// True for this machine and a network of one's own.
+    pub(crate) fn is_near(&self) -> bool {
+        self.base.host_str().is_some_and(is_near)
     }
 
     /// The URL of something below the base.

@@ -1,9 +1,10 @@
 //! A provider behind HTTP: one client, bounded waits, and an answer that is read whatever it is.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, join_all};
 use futures_util::stream;
 use petasos_core::entry::Head;
 use petasos_core::learnt::Learnt;
@@ -31,6 +32,7 @@ use crate::quirks::{MessagesKey, Quirks};
 use crate::reading::Reading;
 use crate::remedy::is_sent;
 use crate::spoken::other_wires;
+use crate::windows::{Manner, Place, QUESTIONS, Question};
 
 /// The most that is read of an error's body (P06).
 const ERROR_CAP: usize = 64 << 10;
@@ -38,6 +40,9 @@ const ERROR_CAP: usize = 64 << 10;
 const ERROR_TIME: Duration = Duration::from_secs(10);
 /// The most that a list of models may hold.
 const MODELS_CAP: usize = 4 << 20;
+/// How long a server is asked for its window, and how much it may say.
+const WINDOW_TIME: Duration = Duration::from_secs(1);
+const WINDOW_CAP: usize = 1 << 20;
 
 /// Which version of the Messages wire is spoken (docs.claude.com/en/api/versioning).
 const MESSAGES_VERSION: &str = "2023-06-01";
@@ -100,6 +105,10 @@ impl Provider for HttpProvider {
 
     fn models(&self) -> BoxFuture<'_, Result<Vec<Text>, Failure>> {
         Box::pin(self.shared.models())
+    }
+
+    fn window<'a>(&'a self, model: &'a str) -> BoxFuture<'a, Option<u64>> {
+        Box::pin(self.shared.window(model))
     }
 }
 
@@ -168,6 +177,41 @@ impl Shared {
         let until = after(started, timeouts.first_byte);
         let body = read_upto(response, MODELS_CAP, until).await;
         models::read(&self.host, &body, self.endpoint.key.as_ref())
+    }
+
+    /// The window of a model, by the first of the questions that is answered.
+    async fn window(&self, model: &str) -> Option<u64> {
+        if !self.endpoint.is_near() {
+            return None;
+        }
+        let until = Instant::now() + WINDOW_TIME;
+        let answers = QUESTIONS.iter().map(|question| async move {
+            let answer = self.ask(question, model, until).await?;
+            (question.read)(&answer, model)
+        });
+        join_all(answers).await.into_iter().flatten().next()
+    }
+
+    async fn ask(&self, question: &Question, model: &str, until: Instant) -> Option<String> {
+        let url = match question.place {
+            Place::Base => self.endpoint.url(question.path),
+            Place::Root => self.endpoint.root_url(question.path),
+        };
+        let client = self.client().ok()?;
+        let request = match question.manner {
+            Manner::Plain => client.get(url),
+            Manner::Named => {
+                let body = serde_json::to_string(&BTreeMap::from([("model", model)])).ok()?;
+                client.post(url).header(CONTENT_TYPE, "application/json").body(body)
+            }
+        };
+        let request = self.introduced(request.header(ACCEPT, "application/json")).ok()?;
+        let response = timeout_at(until, request.send()).await.ok()?.ok()?;
+        if !response.status().is_success() {
+            return None;
+        }
+        // What is cut here cannot be read, and says nothing.
+        String::from_utf8(read_upto(response, WINDOW_CAP, until).await).ok()
     }
 
     /// Sends a request; the answer is a good one, its body unread.

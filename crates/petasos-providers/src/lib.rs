@@ -29,6 +29,7 @@ mod secret;
 mod spoken;
 mod sse;
 mod tokens;
+mod windows;
 mod wire;
 mod writing;
 mod written;

@@ -44,6 +44,12 @@ pub trait Provider: fmt::Debug + Send + Sync {
     /// # Errors
     /// As a request would fail; dropping the future ends the wait.
     fn models(&self) -> BoxFuture<'_, Result<Vec<Text>, Failure>>;
+
+    /// How many tokens a request to this model may hold, as the server itself tells; none if it does not, or is not
+    /// asked: only servers on this machine and in a network of one's own are. It is waited for a second at most.
+    fn window<'a>(&'a self, _model: &'a str) -> BoxFuture<'a, Option<u64>> {
+        Box::pin(std::future::ready(None))
+    }
 }
 
 /// Where a target is asked, and how long it is waited for.

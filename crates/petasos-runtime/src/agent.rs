@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use futures_util::future::join_all;
 use petasos_core::approval::Policy;
 use petasos_core::bounded::Cap;
 use petasos_core::entry::{Entry, Origin, SessionStart};
@@ -116,6 +117,7 @@ impl Agent {
             origin: Origin::New,
             depth: 0,
         };
+        self.look(&terms).await;
         let opened = self.opener.create(start.clone()).await?;
         Ok(self.begin(start.id, opened, terms))
     }
@@ -132,7 +134,14 @@ impl Agent {
     ) -> Result<SessionHandle, StoreError> {
         let opened = self.opener.open(session).await?;
         let terms = terms(&opened.entries);
+        self.look(&terms).await;
         Ok(self.begin(session.clone(), opened, terms))
+    }
+
+    /// Asks the servers of these terms what only they know, all at once.
+    async fn look(&self, terms: &Terms) {
+        let targets = std::iter::once(&terms.target).chain(&terms.fallback);
+        join_all(targets.map(|target| self.parts.providers.look(target))).await;
     }
 
     fn begin(&self, id: SessionId, opened: Opened, terms: Terms) -> SessionHandle {

@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use petasos_core::request::{Target, ToolMode, Wire};
 use petasos_core::text::Text;
 use petasos_core::turn::Failure;
@@ -231,11 +232,18 @@ pub(crate) struct Endpoints {
     settings: Settings,
     environment: Environment,
     made: Mutex<HashMap<(Text, Wire), Arc<dyn Provider>>>,
+    /// The windows that servers told of their models, or did not.
+    windows: Mutex<HashMap<(Text, Text), Option<u64>>>,
 }
 
 impl Endpoints {
     pub(crate) fn new(settings: &Settings, environment: &Environment) -> Self {
-        Self { settings: settings.clone(), environment: environment.clone(), made: Mutex::default() }
+        Self {
+            settings: settings.clone(),
+            environment: environment.clone(),
+            made: Mutex::default(),
+            windows: Mutex::default(),
+        }
     }
 
     /// A target at a provider: a row of the catalog by name, or a base URL.
@@ -330,16 +338,37 @@ impl Endpoints {
         let mut all = std::iter::once(&own).chain(&self.settings.fallback);
         all.find(is_meant).map(|named| named.set).unwrap_or_default()
     }
+
+    /// What a target's server told of its window, if it was asked.
+    fn window_told(&self, target: &Target) -> Option<Option<u64>> {
+        let windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+        windows.get(&(target.provider.clone(), target.model.clone())).copied()
+    }
 }
 
 impl Providers for Endpoints {
+    fn look<'a>(&'a self, target: &'a Target) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let is_known = self.set_for(target).window.is_some() || self.window_told(target).is_some();
+            if is_known || self.environment.get("PETASOS_NO_PROBE").is_some() {
+                return;
+            }
+            // Why a target cannot be asked is told where its requests are.
+            let Ok(server) = self.serving(target) else { return };
+            let window = server.window(&target.model).await;
+            let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+            windows.insert((target.provider.clone(), target.model.clone()), window);
+        })
+    }
+
     fn known(&self, target: &Target) -> Known {
         let ModelSettings { window, max_output, temperature, price } = self.set_for(target);
         let tariff = price.map(Tariff::Flat).or_else(|| tariff_of(target));
         // Those of the catalog refuse what is too long.
         let is_hosted = row_of(&target.provider).is_some_and(|row| matches!(row.place, Place::Hosted { .. }));
         let front = if is_hosted { Front::Kept } else { Front::MayBeCut };
-        Known { window, max_output, temperature, tariff, front }
+        let window_told = self.window_told(target).flatten();
+        Known { window, window_told, max_output, temperature, tariff, front }
     }
 
     fn serving(&self, target: &Target) -> Result<Arc<dyn Provider>, String> {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use petasos_core::budget::Worst;
 use petasos_core::entry::{Body as EntryBody, Charge, Entry, Head};
 use petasos_core::id::{Digest, Seq};
@@ -22,6 +23,11 @@ pub trait Providers: fmt::Debug + Send + Sync {
     /// For a person: why there is none, and what next.
     fn serving(&self, target: &Target) -> Result<Arc<dyn Provider>, String>;
 
+    /// Asks a target what only its server knows, once; returns soon, whatever the server does.
+    fn look<'a>(&'a self, _target: &'a Target) -> BoxFuture<'a, ()> {
+        Box::pin(std::future::ready(()))
+    }
+
     /// What is known of its requests; nothing, unless somebody said.
     fn known(&self, _target: &Target) -> Known {
         Known::default()
@@ -31,8 +37,10 @@ pub trait Providers: fmt::Debug + Send + Sync {
 /// What is known of the requests to a target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Known {
-    /// Tokens that the model takes.
+    /// Tokens that the model takes, as a person said.
     pub window: Option<u64>,
+    /// Tokens that it takes, as its server said.
+    pub window_told: Option<u64>,
     /// The output cap that a person set, in tokens: sent with each request.
     pub max_output: Option<u64>,
     /// The temperature that a person set: sent with each request.
@@ -218,7 +226,8 @@ impl Requests {
         let input = with_margin(body.tokens);
         Measured {
             tokens: body.tokens,
-            window: known.window.or(draft.learnt.window),
+            // Whoever set it may know better; a server that told one may still cut earlier.
+            window: known.window.or(smaller(known.window_told, draft.learnt.window)),
             bytes: body.bytes.len() as u64,
             parts: new,
             prefix: body.prefix,

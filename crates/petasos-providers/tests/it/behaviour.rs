@@ -4,6 +4,7 @@ mod ends;
 mod hostile;
 mod http;
 mod l18;
+mod p07_windows;
 mod p08;
 mod requests;
 mod valid;

@@ -74,3 +74,69 @@ fn p07_a_window_is_seen_when_a_session_grows_out_of_it() {
     assert_eq!(run.code, 0, "{run:?}");
     assert_eq!(notes(&run.events()).len(), 1, "{run:?}");
 }
+
+/// A server that answers one question, and counts what else it is asked.
+fn telling(path: &'static str, body: &'static str) -> (String, std::thread::JoinHandle<Vec<String>>) {
+    use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let serve = move || {
+        let mut asked = Vec::new();
+        for socket in listener.incoming() {
+            let mut reader = BufReader::new(socket.unwrap());
+            let mut lines = Vec::new();
+            while lines.last().is_none_or(|line: &String| line != "\r\n") {
+                let mut line = String::new();
+                assert!(reader.read_line(&mut line).unwrap() > 0, "{lines:?}");
+                lines.push(line);
+            }
+            let length = lines.iter().find_map(|line| line.strip_prefix("content-length: "));
+            let mut sent = vec![0; length.map_or(0, |length| length.trim().parse().unwrap())];
+            reader.read_exact(&mut sent).unwrap();
+            let first: Vec<&str> = lines[0].split(' ').take(2).collect();
+            if first[1] == "/end" {
+                return asked;
+            }
+            asked.push(first.join(" "));
+            let answer = if first[1] == path { ("200 OK", body) } else { ("404 Not Found", "") };
+            let (status, body) = answer;
+            let head =
+                format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
+            reader.get_mut().write_all(format!("{head}{body}").as_bytes()).unwrap();
+        }
+        asked
+    };
+    (url, std::thread::spawn(serve))
+}
+
+/// Ends that server, and tells what it was asked.
+fn asked(url: &str, server: std::thread::JoinHandle<Vec<String>>) -> Vec<String> {
+    use std::io::Write as _;
+    let address = url.trim_start_matches("http://").trim_end_matches("/v1");
+    std::net::TcpStream::connect(address).unwrap().write_all(b"GET /end HTTP/1.1\r\n\r\n").unwrap();
+    let mut asked = server.join().unwrap();
+    asked.sort();
+    asked
+}
+
+#[test]
+fn p07_a_request_that_is_larger_than_the_window_a_server_tells_is_not_sent() {
+    let (url, server) = telling("/props", r#"{"default_generation_settings":{"n_ctx":1000}}"#);
+    let place = Place::new();
+    let arguments = ["run", "--json", "--base-url", &url, "--model", "m", "hello"];
+    let run = crate::program::ended(place.petasos().env_remove("PETASOS_NO_PROBE").args(arguments));
+    assert_eq!((run.code, &run.result()["status"]), (11, &json!("context_exhausted")), "{run:?}");
+    let questions = ["GET /api/ps", "GET /api/v0/models", "GET /props", "GET /v1/models", "POST /api/show"];
+    assert_eq!(asked(&url, server), questions);
+}
+
+#[test]
+fn p07_a_window_that_is_set_is_not_asked_for() {
+    let (url, server) = telling("/props", r#"{"default_generation_settings":{"n_ctx":1000000}}"#);
+    let place = Place::new();
+    place.settings(&format!("model: {{base_url: \"{url}\", name: m, window: 1000}}\n"));
+    let run = crate::program::ended(
+        place.petasos().env_remove("PETASOS_NO_PROBE").args(["run", "--json", "hello"]),
+    );
+    assert_eq!((run.code, asked(&url, server)), (11, Vec::<String>::new()), "{run:?}");
+}
