@@ -14,7 +14,7 @@ use petasos_core::request::{Target, ToolMode};
 use petasos_core::session::Session;
 use petasos_core::stop::{FailureKind, StopReason};
 use petasos_core::text::Text;
-use petasos_core::time::Permille;
+use petasos_core::time::{Permille, Time};
 use petasos_core::turn::{Delta, Effect, Failure, Input, OnAsk, OpenCall, Passing, StoreFailure};
 use petasos_providers::{WireNames, written_call};
 use petasos_tools::{Blobs, Context, Registry};
@@ -67,6 +67,8 @@ pub(crate) struct Shell {
     detail: Option<Text>,
     /// What it said first of a request that was made again in another form: that is what a person has to know.
     lesson: Option<(FailureKind, Text)>,
+    /// When the last request failed, as the log has it: a wait that is told begins there.
+    failed_at: Time,
     /// Whom the last request went to.
     asked: Option<Target>,
     pub(crate) silence: Silence,
@@ -134,6 +136,7 @@ impl Shell {
             questions: HashSet::new(),
             detail: None,
             lesson: None,
+            failed_at: Time::default(),
             asked: None,
             silence: Silence::default(),
         }
@@ -222,6 +225,7 @@ impl Shell {
             self.calls = calls_told(entry.seq, reply);
         }
         if let Body::RequestEnd(end) = &entry.body {
+            self.failed_at = entry.at;
             self.take_failure(end);
         }
         if matches!(&entry.body, Body::Reply(_) | Body::TurnStart(_)) {
@@ -388,7 +392,7 @@ impl Shell {
                 if let Some(target) = &self.asked {
                     self.silence.again_at(at, target, now);
                 }
-                Event::Retrying { kind, message, at: Some(at), wait: Some(at.since(now)) }
+                Event::Retrying { kind, message, at: Some(at), wait: Some(at.since(self.failed_at)) }
             }
             Passing::FellBack { kind } => {
                 if let Some(target) = &self.asked {
