@@ -57,7 +57,7 @@ pub use input::{Delta, Failure, Input, Remedy, ReplyEnd, StoreFailure};
 pub use mode::{Guards, Mode, OnAsk};
 pub use phase::Phase;
 pub use reply::{PartialReply, REPLY_CAP};
-pub use retry::{ADAPTATIONS, TRIES};
+pub use retry::{ADAPTATIONS, LONGEST_ASKED, LONGEST_BEFORE_FALLBACK, TRIES};
 pub use slots::{Attended, Slot, Slots};
 pub use step::{OpenCall, OpenReply, OpenRequest, OpenStep, made_calls};
 pub use tally::{Count, Tally};

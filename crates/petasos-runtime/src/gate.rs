@@ -13,7 +13,7 @@ use petasos_core::request::Target;
 use petasos_core::stop::FailureKind;
 use petasos_core::text::Text;
 use petasos_core::time::{Span, Time};
-use petasos_core::turn::{Failure, Remedy};
+use petasos_core::turn::{Failure, LONGEST_ASKED, LONGEST_BEFORE_FALLBACK, Remedy};
 use petasos_core::usage::Usage;
 use petasos_providers::row_of;
 use tokio::sync::Mutex as Turnstile;
@@ -21,7 +21,7 @@ use tokio::sync::Mutex as Turnstile;
 use crate::clock::Clock;
 
 /// How long a target is passed over after it was given up, where another is left.
-pub(crate) const COOLDOWN: Span = Span::seconds(60);
+const COOLDOWN: Span = Span::seconds(60);
 /// How long the gate is shut where the provider does not say.
 const SHUT: Span = Span::seconds(1);
 /// How far apart requests go after a 429, at first and at most.
@@ -30,10 +30,6 @@ const APART: (Span, Span) = (Span::seconds(1), Span::seconds(10));
 const WELL: u32 = 4;
 /// Closer than this they need not be held apart.
 const CLOSE: Span = Span(100);
-/// The longest wait before the gate; as long as a provider may ask for a wait (`petasos_core`).
-pub(crate) const LONGEST: Span = Span::seconds(600);
-/// The same where another target is left.
-pub(crate) const LONGEST_BEFORE_FALLBACK: Span = Span::seconds(30);
 
 /// The gates of a process.
 #[derive(Debug)]
@@ -112,7 +108,7 @@ impl Gates {
         }
         let longest = match left {
             Left::Fallback => LONGEST_BEFORE_FALLBACK,
-            Left::Nothing => LONGEST,
+            Left::Nothing => LONGEST_ASKED,
         };
         let until = began.after(longest);
         let turn = async {

@@ -12,13 +12,13 @@ const FIRST_WAIT: Span = Span::seconds(1);
 /// The longest wait that we choose ourselves.
 const LONGEST_WAIT: Span = Span::seconds(60);
 /// The longest wait that a provider may ask for; who asks for more gives up his turn to the fallback.
-const LONGEST_ASKED: Span = Span::seconds(600);
+pub const LONGEST_ASKED: Span = Span::seconds(600);
 
 /// How often one target is asked again with the request written otherwise. Enough for all that one server may
 /// refuse at a time, and an end for one that refuses whatever it gets.
 pub const ADAPTATIONS: u32 = 4;
 /// The longest wait that is worth while where another target is left.
-const LONGEST_BEFORE_FALLBACK: Span = Span::seconds(30);
+pub const LONGEST_BEFORE_FALLBACK: Span = Span::seconds(30);
 
 /// What the present target was asked in vain for the request at hand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
