@@ -72,21 +72,21 @@ impl fmt::Display for Chosen {
 pub(crate) async fn choose(settings: &Settings, environment: &Environment) -> Result<Chosen, ConfigError> {
     let endpoints = Endpoints::new(settings, environment);
     let fallback = fallbacks(&endpoints)?;
-    let named = with_key_in_environment(&settings.model, environment);
+    let named = &endpoints.own;
     let Some(provider) = named.place().map(str::to_owned) else {
         // A model that is named is not to be another one that happens to run here.
         let is_named = ModelNamed { tool_mode: None, ..named.clone() } != ModelNamed::default();
         if is_named {
-            return Err(nowhere(&named));
+            return Err(nowhere(named));
         }
-        let target = find(&endpoints, environment, Forms::of(&named)).await?;
+        let target = find(&endpoints, environment, Forms::of(named)).await?;
         return Ok(Chosen { target, fallback, how: How::Found });
     };
     if let Some(model) = &named.name {
-        let target = endpoints.target(&provider, model, Forms::of(&named))?;
+        let target = endpoints.target(&provider, model, Forms::of(named))?;
         return Ok(Chosen { target, fallback, how: How::Named });
     }
-    let any = endpoints.target(&provider, "", Forms::of(&named))?;
+    let any = endpoints.target(&provider, "", Forms::of(named))?;
     let server = endpoints.serving(&any).map_err(ConfigError::Setting)?;
     let Ok(models) = tokio::time::timeout(LISTING, server.models()).await else {
         return Err(setting(&format!(
@@ -231,6 +231,8 @@ pub(crate) fn unnamed() -> Target {
 pub(crate) struct Endpoints {
     settings: Settings,
     environment: Environment,
+    /// The model that is named, with what a key in the environment chooses.
+    own: ModelNamed,
     made: Mutex<HashMap<(Text, Wire), Arc<dyn Provider>>>,
     /// The windows that servers told of their models, or did not.
     windows: Mutex<HashMap<(Text, Text), Option<u64>>>,
@@ -241,6 +243,7 @@ impl Endpoints {
         Self {
             settings: settings.clone(),
             environment: environment.clone(),
+            own: with_key_in_environment(&settings.model, environment),
             made: Mutex::default(),
             windows: Mutex::default(),
         }
@@ -290,9 +293,7 @@ impl Endpoints {
     /// The key of a provider: from the variable that is named with it, else from those of its row in the
     /// catalog. A base URL that the catalog does not know gets a key only if its variable is named.
     fn key(&self, provider: &str, base_url: &str) -> Result<Option<Secret>, String> {
-        let own = with_key_in_environment(&self.settings.model, &self.environment);
-        let mut all = std::iter::once(&own).chain(&self.settings.fallback);
-        let named = all.find(|named| named.place() == Some(provider) && named.api_key_env.is_some());
+        let named = self.named().find(|named| named.place() == Some(provider) && named.api_key_env.is_some());
         if let Some(variable) = named.and_then(|named| named.api_key_env.as_deref()) {
             return match self.environment.get(variable) {
                 Some(key) => Ok(Some(Secret::new(key))),
@@ -328,15 +329,18 @@ pub(crate) fn check_prices<'a>(
 }
 
 impl Endpoints {
+    /// The models that are named: the one that is asked first, then the fallbacks.
+    fn named(&self) -> impl Iterator<Item = &ModelNamed> {
+        std::iter::once(&self.own).chain(&self.settings.fallback)
+    }
+
     /// What a person set for the requests to a target.
     fn set_for(&self, target: &Target) -> ModelSettings {
-        let own = with_key_in_environment(&self.settings.model, &self.environment);
         let is_meant = |named: &&ModelNamed| {
             named.place().is_none_or(|place| place == &*target.provider)
                 && named.name.as_deref().is_none_or(|name| name == &*target.model)
         };
-        let mut all = std::iter::once(&own).chain(&self.settings.fallback);
-        all.find(is_meant).map(|named| named.set).unwrap_or_default()
+        self.named().find(is_meant).map(|named| named.set).unwrap_or_default()
     }
 
     /// What a target's server told of its window, if it was asked.

@@ -77,6 +77,8 @@ pub(crate) struct Requests {
     /// The last request that the log has, and the last one of which it has what was read.
     asked: Option<(Target, u64)>,
     counted: Option<Counted>,
+    /// What the target of the last request may do with its front: it is asked for with each reply of a log.
+    front: Front,
     ready: Option<(Target, Result<Outgoing, String>)>,
 }
 
@@ -91,6 +93,7 @@ impl Requests {
             drafted: Vec::new(),
             asked: None,
             counted: None,
+            front: Front::default(),
             ready: None,
         };
         for entry in log {
@@ -108,6 +111,9 @@ impl Requests {
     /// What later requests are compared with.
     pub(crate) fn take_note(&mut self, body: &EntryBody) {
         if let EntryBody::Request(request) = body {
+            if self.asked().is_none_or(|before| *before != request.target) {
+                self.front = self.providers.known(&request.target).front;
+            }
             self.asked = Some((request.target.clone(), request.tokens));
         }
         let (EntryBody::Reply(reply), Some((target, sent))) = (body, &self.asked) else { return };
@@ -120,7 +126,12 @@ impl Requests {
 
     fn expected(&self, target: &Target, sent: u64) -> Expected {
         let before = self.counted.as_ref().filter(|counted| counted.target == *target);
-        Expected::new(self.providers.known(target).front, sent, before)
+        Expected::new(self.front, sent, before)
+    }
+
+    /// Whom the last request that the log has went to.
+    pub(crate) fn asked(&self) -> Option<&Target> {
+        self.asked.as_ref().map(|(target, _)| target)
     }
 
     /// The tokens of the last request, estimated, and what its target is expected to read of it.
@@ -150,11 +161,11 @@ impl Requests {
             Ok(written) => written,
             Err(why) => {
                 self.ready = Some((draft.target.clone(), Err(why)));
-                return self.measured(draft, tail, &nothing());
+                return self.measured(draft, known, (tail, &nothing()));
             }
         };
         self.ready = Some((draft.target.clone(), Ok(Outgoing::from(&body))));
-        self.measured(draft, tail, &body)
+        self.measured(draft, known, (tail, &body))
     }
 
     /// The draft that was measured last has become a request: the next one's parts are told against it.
@@ -212,8 +223,7 @@ impl Requests {
         self.providers.known(target).tariff
     }
 
-    fn measured(&mut self, draft: &Draft, tail: Tail, body: &Body) -> Measured {
-        let known = self.providers.known(&draft.target);
+    fn measured(&mut self, draft: &Draft, known: Known, (tail, body): (Tail, &Body)) -> Measured {
         let is_longer = draft.breaks.is_empty() && body.parts.starts_with(&self.parts);
         let seen = if is_longer { self.parts.len() } else { 0 };
         // Core knows of another head, target or leaf; that the same things are written differently is seen here.

@@ -10,7 +10,7 @@ use petasos_core::budget::{Ledger, Worst};
 use petasos_core::claims::Rerun;
 use petasos_core::entry::{Body, Entry, Keep, Next, Reply, RequestEnd, RequestOutcome, TurnEnd};
 use petasos_core::id::{CallId, Digest, RequestId, Seq, SessionId};
-use petasos_core::request::{Target, ToolMode};
+use petasos_core::request::ToolMode;
 use petasos_core::session::Session;
 use petasos_core::stop::{FailureKind, StopReason};
 use petasos_core::text::Text;
@@ -69,8 +69,6 @@ pub(crate) struct Shell {
     lesson: Option<(FailureKind, Text)>,
     /// When the last request failed, as the log has it: a wait that is told begins there.
     failed_at: Time,
-    /// Whom the last request went to.
-    asked: Option<Target>,
     pub(crate) silence: Silence,
 }
 
@@ -137,7 +135,6 @@ impl Shell {
             detail: None,
             lesson: None,
             failed_at: Time::default(),
-            asked: None,
             silence: Silence::default(),
         }
     }
@@ -296,7 +293,6 @@ impl Shell {
                 let fallbacks = session.turn().map_or(0, |turn| turn.told().fallbacks_left());
                 let left = if fallbacks > 0 { Left::Fallback } else { Left::Nothing };
                 let gates = Arc::clone(&self.around.gates);
-                self.asked = Some(target.clone());
                 let passed = self.silence.asked(&target, provider.waits(&target), self.around.clock.now());
                 let expected = self.requests.sent().map(|(_, expected)| expected);
                 let sending =
@@ -389,13 +385,13 @@ impl Shell {
         let now = self.around.clock.now();
         let event = match passing {
             Passing::Retrying { kind, at } => {
-                if let Some(target) = &self.asked {
+                if let Some(target) = self.requests.asked() {
                     self.silence.again_at(at, target, now);
                 }
                 Event::Retrying { kind, message, at: Some(at), wait: Some(at.since(self.failed_at)) }
             }
             Passing::FellBack { kind } => {
-                if let Some(target) = &self.asked {
+                if let Some(target) = self.requests.asked() {
                     self.around.gates.gave_up(target, kind);
                 }
                 Event::Retrying { kind, message, at: None, wait: None }
