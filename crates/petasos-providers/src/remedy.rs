@@ -102,23 +102,15 @@ pub(crate) fn remedy(kind: FailureKind, reported: &Reported) -> Option<Remedy> {
 /// True if the request has what it would be written without: where it was not sent, the server means something else.
 pub(crate) fn is_sent(remedy: Remedy, body: &[u8]) -> bool {
     let Remedy::Adapt(adapt) = remedy else { return true };
-    let names: &[&str] = match adapt {
+    let parameter = match adapt {
         Adapt::Window(_) | Adapt::Room(_) | Adapt::Without(Parameter::ReasoningBack) => return true,
-        Adapt::MaxOutput(_) | Adapt::OtherCapName | Adapt::Without(Parameter::MaxOutput) => {
-            &["max_tokens", "max_completion_tokens", "max_output_tokens"]
-        }
-        Adapt::Without(Parameter::Temperature) => &["temperature"],
-        Adapt::Without(Parameter::StreamOptions) => &["stream_options"],
-        Adapt::Without(Parameter::ToolChoice) => &["tool_choice"],
-        Adapt::Without(Parameter::Store) => &["store"],
-        Adapt::Without(Parameter::SealedReasoning) => &["include"],
-        Adapt::Without(Parameter::Thinking) => &["thinking"],
+        Adapt::MaxOutput(_) | Adapt::OtherCapName => Parameter::MaxOutput,
+        Adapt::Without(parameter) => parameter,
     };
+    let names = PARAMETERS.iter().chain(NAMED).filter(|(_, of)| *of == parameter);
     // In a text the quotes are escaped, so only a key looks so.
-    names.iter().any(|name| {
-        let key = format!(",\"{name}\":");
-        body.windows(key.len()).any(|window| window == key.as_bytes())
-    })
+    let keys = names.map(|(name, _)| format!(",\"{name}\":"));
+    keys.into_iter().any(|key| body.windows(key.len()).any(|window| window == key.as_bytes()))
 }
 
 /// A request that is too long: with less room for the output it may fit, else the window is known now.

@@ -68,6 +68,13 @@ enum State {
     Plain,
 }
 
+impl State {
+    /// Behind an opening mark, and what stood before it.
+    fn behind_mark(before: &mut String) -> Self {
+        Self::Marked { before: std::mem::take(before), inside: String::new(), closed: 0 }
+    }
+}
+
 #[derive(Clone, Debug)]
 enum Raw {
     Held(String),
@@ -129,10 +136,7 @@ impl TextReader {
                 held.push(letter);
                 match Mark::of(held) {
                     Mark::More => {}
-                    Mark::Call => {
-                        let before = std::mem::take(held);
-                        self.state = State::Marked { before, inside: String::new(), closed: 0 };
-                    }
+                    Mark::Call => self.state = State::behind_mark(held),
                     Mark::Loose => self.state = State::Loose(std::mem::take(held)),
                     Mark::Quote => self.give_back(said),
                     Mark::Nothing => {
@@ -146,10 +150,7 @@ impl TextReader {
                 held.push(letter);
                 match Mark::of(held) {
                     Mark::More => {}
-                    Mark::Call => {
-                        let before = std::mem::take(held);
-                        self.state = State::Marked { before, inside: String::new(), closed: 0 };
-                    }
+                    Mark::Call => self.state = State::behind_mark(held),
                     Mark::Loose | Mark::Quote | Mark::Nothing => self.give_back(said),
                 }
             }
