@@ -155,25 +155,6 @@ fn is_integer(digits: &str) -> bool {
 
 /// A text in quotes, with just the escapes that JSON wants.
 fn quote(text: &str, out: &mut String) {
-    out.push('"');
-    for char in text.chars() {
-        match char {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\0'..='\u{1f}' => push_code(char, out),
-            _ => out.push(char),
-        }
-    }
-    out.push('"');
-}
-
-fn push_code(char: char, out: &mut String) {
-    let code = u32::from(char);
-    out.push_str("\\u00");
-    for digit in [code >> 4, code & 15] {
-        out.extend(char::from_digit(digit, 16));
-    }
+    // A string always becomes JSON; the fallback only keeps this free of panics.
+    out.push_str(&serde_json::to_string(text).unwrap_or_default());
 }
