@@ -19,11 +19,11 @@ use petasos_core::id::Digest;
 use petasos_core::learnt::Learnt;
 use petasos_core::request::Target;
 use petasos_core::text::{Json, Text};
-use petasos_core::time::{Permille, Span};
+use petasos_core::time::{Permille, Span, Time};
 use petasos_core::tool::{Outcome, ToolOutput};
 use petasos_core::turn::{Delta, Failure};
 use petasos_providers::{Encoder, Outgoing, Provider, ReplyEvent, ReplyStream};
-use petasos_runtime::{Agent, Event, Parts, Providers, SessionHandle, SystemClock};
+use petasos_runtime::{Agent, Clock, Event, Parts, Providers, SessionHandle, SystemClock};
 use petasos_store::{
     Disk, DiskFile, DiskLock, Durability, FolderStore, Holder, LockError, Opening, OsDisk, Store,
 };
@@ -31,6 +31,7 @@ use petasos_testkit::words::{call, digest, ends};
 use petasos_tools::{Context, Registry, Tool, ToolSpec};
 use tempfile::TempDir;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 /// What the model says to one request.
 #[derive(Clone, Debug)]
@@ -105,15 +106,29 @@ impl Provider for Scripted {
     }
 }
 
-/// All targets are served by one model.
+/// The time as tokio has it, for tests that pause it.
 #[derive(Debug)]
-struct Only(Arc<Scripted>);
+pub struct Paused(pub Instant);
 
-impl Providers for Only {
+impl Clock for Paused {
+    fn now(&self) -> Time {
+        Time(u64::try_from(self.0.elapsed().as_millis()).unwrap())
+    }
+
+    fn sleep_until(&self, at: Time) -> BoxFuture<'static, ()> {
+        Box::pin(tokio::time::sleep_until(self.0 + Duration::from_millis(at.0)))
+    }
+}
+
+/// One provider that serves every target.
+#[derive(Debug)]
+pub struct Only<P>(pub Arc<P>);
+
+impl<P: Provider + 'static> Providers for Only<P> {
     fn serving(&self, target: &Target) -> Result<Arc<dyn Provider>, String> {
         match &*target.provider {
             "nobody" => Err("there is no provider \"nobody\"".into()),
-            _ => Ok(Arc::<Scripted>::clone(&self.0) as Arc<dyn Provider>),
+            _ => Ok(Arc::<P>::clone(&self.0) as Arc<dyn Provider>),
         }
     }
 }

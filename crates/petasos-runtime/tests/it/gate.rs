@@ -11,29 +11,15 @@ use petasos_core::request::Target;
 use petasos_core::session::Terms;
 use petasos_core::stop::FailureKind;
 use petasos_core::text::Text;
-use petasos_core::time::{Span, Time};
+use petasos_core::time::Span;
 use petasos_core::turn::{Delta, Failure};
 use petasos_providers::{Encoder, Outgoing, Provider, ReplyEvent, ReplyStream};
-use petasos_runtime::{Agent, Clock, Event, Op, Parts, Providers, SessionHandle};
+use petasos_runtime::{Agent, Event, Op, Parts, SessionHandle};
 use petasos_testkit::words::{ends, failure, target, terms};
 use tokio::time::Instant;
 
-use crate::around::{Around, to_the_end};
+use crate::around::{Around, Only, Paused, to_the_end};
 use petasos_core::entry::When;
-
-/// The time as tokio has it.
-#[derive(Debug)]
-struct Paused(Instant);
-
-impl Clock for Paused {
-    fn now(&self) -> Time {
-        Time(u64::try_from(self.0.elapsed().as_millis()).unwrap())
-    }
-
-    fn sleep_until(&self, at: Time) -> BoxFuture<'static, ()> {
-        Box::pin(tokio::time::sleep_until(self.0 + Duration::from_millis(at.0)))
-    }
-}
 
 /// The failure that a request meets at this time, after these, to this target.
 type Answer = dyn Fn(u64, &[(u64, Text)], &Target) -> Option<Failure> + Send + Sync;
@@ -76,16 +62,6 @@ impl Provider for Answering {
     }
 }
 
-#[derive(Debug)]
-struct All(Arc<Answering>);
-
-impl Providers for All {
-    fn serving(&self, _target: &Target) -> Result<Arc<dyn Provider>, String> {
-        let provider: Arc<dyn Provider> = Arc::clone(&self.0) as Arc<dyn Provider>;
-        Ok(provider)
-    }
-}
-
 type Asked = Arc<Answering>;
 
 fn agent(
@@ -94,7 +70,7 @@ fn agent(
 ) -> (Agent, Asked) {
     let began = Instant::now();
     let model = Arc::new(Answering { began, asked: Mutex::default(), answer: Box::new(answer) });
-    let providers = Arc::new(All(Arc::clone(&model)));
+    let providers = Arc::new(Only(Arc::clone(&model)));
     let parts = Parts { providers, clock: Arc::new(Paused(began)), ..around.parts() };
     (Agent::new(parts), model)
 }

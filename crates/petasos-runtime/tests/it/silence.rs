@@ -11,28 +11,14 @@ use petasos_core::learnt::Learnt;
 use petasos_core::request::Target;
 use petasos_core::stop::FailureKind;
 use petasos_core::text::Text;
-use petasos_core::time::{Span, Time};
+use petasos_core::time::Span;
 use petasos_core::turn::{Delta, Failure};
 use petasos_providers::{Encoder, Outgoing, Provider, ReplyEvent, ReplyStream, Timeouts, Waits};
-use petasos_runtime::{Agent, Bound, Clock, Event, Op, Parts, Providers, SessionHandle, WaitedFor};
+use petasos_runtime::{Agent, Bound, Event, Op, Parts, SessionHandle, WaitedFor};
 use petasos_testkit::words::{ends, failure, terms};
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep};
 
-use crate::around::{Around, types};
-
-/// The time as tokio has it.
-#[derive(Debug)]
-struct Paused(Instant);
-
-impl Clock for Paused {
-    fn now(&self) -> Time {
-        Time(u64::try_from(self.0.elapsed().as_millis()).unwrap())
-    }
-
-    fn sleep_until(&self, at: Time) -> BoxFuture<'static, ()> {
-        Box::pin(sleep_until(self.0 + Duration::from_millis(at.0)))
-    }
-}
+use crate::around::{Around, Only, Paused, types};
 
 /// What a model does, after so many seconds each.
 type Steps = Vec<(u64, ReplyEvent)>;
@@ -65,15 +51,6 @@ impl Provider for Slow {
 
     fn models(&self) -> BoxFuture<'_, Result<Vec<Text>, Failure>> {
         Box::pin(async { Ok(Vec::new()) })
-    }
-}
-
-#[derive(Debug)]
-struct Only(Arc<Slow>);
-
-impl Providers for Only {
-    fn serving(&self, _target: &Target) -> Result<Arc<dyn Provider>, String> {
-        Ok(Arc::<Slow>::clone(&self.0) as Arc<dyn Provider>)
     }
 }
 
