@@ -137,7 +137,8 @@ pub(crate) struct ResumeArguments {
     pub(crate) model: ModelArguments,
     #[command(flatten)]
     pub(crate) how: HowArguments,
-    /// The session, or how its id begins; without it, the newest of this folder
+    /// The session: how its id begins, or its title, or how that begins; without it, the one of this folder in which
+    /// something happened last
     #[arg(value_name = "ID")]
     pub(crate) session: Option<String>,
     /// Say yes to a call that waits, such as 17.0; without one, to the one that waits
@@ -215,7 +216,7 @@ pub(crate) struct ChatArguments {
 /// `petasos sessions`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionsCommand {
-    /// List them, the newest last
+    /// List them, the one in which something happened last at the end
     List {
         /// One JSON object a line
         #[arg(long)]
@@ -226,7 +227,7 @@ pub(crate) enum SessionsCommand {
     },
     /// Show what happened in one
     Show {
-        /// The session, or how its id begins; without it, the newest of this folder
+        /// The session: how its id or its title begins; without it, the newest of this folder
         #[arg(value_name = "ID")]
         session: Option<String>,
         /// As events, one JSON object a line

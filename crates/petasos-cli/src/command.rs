@@ -106,6 +106,7 @@ impl From<FindError> for Refusal {
                 Self::usage(error.to_string(), "petasos sessions list --all shows the sessions there are")
             }
             FindError::Several { .. } => Self::usage(error.to_string(), "give more of its id"),
+            FindError::SeveralTitled { .. } => Self::usage(error.to_string(), "name one of them by its id"),
         }
     }
 }

@@ -121,7 +121,7 @@ pub(crate) fn asking(session: &Session) -> Vec<Asking> {
 /// All sessions of a home folder.
 #[derive(Debug)]
 pub struct Sessions {
-    /// Those that can be read, by age.
+    /// Those that can be read, by when something happened in them last; at the same time, by id.
     pub sessions: Vec<Listed>,
     /// Those that cannot, and why.
     pub unreadable: Vec<(SessionId, StoreError)>,
@@ -129,7 +129,8 @@ pub struct Sessions {
 
 impl Sessions {
     pub(crate) fn of(listing: Listing) -> Self {
-        let sessions = listing.sessions.into_iter().map(Listed).collect();
+        let mut sessions: Vec<_> = listing.sessions.into_iter().map(Listed).collect();
+        sessions.sort_by(|one, other| (one.0.last, one.id()).cmp(&(other.0.last, other.id())));
         Self { sessions, unreadable: listing.unreadable }
     }
 }
@@ -148,6 +149,8 @@ struct ListedLine<'a> {
     last: u64,
     entries: u64,
     damaged: u64,
+    tokens: u64,
+    micro_usd: Option<u64>,
 }
 
 impl Listed {
@@ -181,12 +184,17 @@ impl Listed {
         self.0.entries
     }
 
+    /// The tokens that its requests were charged.
+    pub fn tokens(&self) -> u64 {
+        self.0.tokens
+    }
+
     /// How many places in its log are damaged.
     pub fn damaged(&self) -> u64 {
         self.0.damaged
     }
 
-    /// When its last entry was made, in local time.
+    /// When something happened in it last, in local time.
     pub fn last_time(&self) -> String {
         let millis = i64::try_from(self.0.last.0).unwrap_or(i64::MAX);
         let at = jiff::Timestamp::from_millisecond(millis).unwrap_or(jiff::Timestamp::MAX);
@@ -204,6 +212,8 @@ impl Listed {
             last: self.0.last.0,
             entries: self.0.entries,
             damaged: self.0.damaged,
+            tokens: self.0.tokens,
+            micro_usd: self.0.micro_usd,
         };
         // Plain data always becomes JSON; the fallback only keeps this free of panics.
         serde_json::to_string(&line).unwrap_or_default()

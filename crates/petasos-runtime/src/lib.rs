@@ -9,6 +9,7 @@ mod clock;
 pub mod config;
 mod drive;
 mod event;
+mod find;
 mod front;
 mod gate;
 mod in_flight;
@@ -28,6 +29,7 @@ pub use agent::{Agent, Asking, Parts, SessionHandle, Standing};
 pub use clock::{Clock, SystemClock};
 pub use drive::OpError;
 pub use event::{Bound, CallTold, DeltaKind, Event, NoteTold, ProgramNote, WaitedFor, WantsTold};
+pub use find::{FindError, Found};
 pub use front::Front;
 pub use inspect::{
     Decoded, DecodedCall, DecodedEnd, DecodedError, DecodedUsage, Decoding, Listed, Same, Sessions, Shown,
@@ -39,4 +41,4 @@ pub use petasos_providers::micro_usd;
 pub use petasos_store::{Disk, OsDisk, StoreError};
 pub use requests::{Known, Providers};
 pub use result::{ErrorTold, Follows, NotStarted, RunResult, UsageOfRun, how_to_decide};
-pub use setup::{Commands, FindError, Found, RequestError, Setup};
+pub use setup::{Commands, RequestError, Setup};

@@ -200,54 +200,6 @@ impl Setup {
         Terms { limits: self.settings.limits.clone(), mode, target, fallback }
     }
 
-    /// The session whose id begins so; without one, the newest of this workspace.
-    ///
-    /// # Errors
-    /// There is none, or more than one.
-    pub async fn find(&self, prefix: Option<&str>) -> Result<Found, FindError> {
-        let listing = self.sessions().await?;
-        let fits = |listed: &&crate::inspect::Listed| match prefix {
-            Some(prefix) => listed.id().as_str().starts_with(prefix),
-            // One that was opened and left is nothing to go on with.
-            None => listed.is_in(&self.places.workspace) && !listed.is_blank(),
-        };
-        let fitting: Vec<_> = listing.sessions.iter().filter(fits).collect();
-        let newest = fitting.last().map(|listed| listed.id());
-        // Whose folder it is stands in the line that cannot be read, so any of them may be the one that is meant.
-        let is_meant = |id: &SessionId| match prefix {
-            Some(prefix) => id.as_str().starts_with(prefix),
-            None => newest.is_some_and(|newest| id > newest),
-        };
-        let unreadable = listing.unreadable.into_iter().find(|(id, _)| is_meant(id));
-        match (prefix, fitting.as_slice(), unreadable) {
-            (_, [], Some((_, error))) => Err(error.into()),
-            (Some(prefix), [], None) => Err(FindError::NoneBegins { prefix: prefix.to_owned() }),
-            (None, [], _) => Err(FindError::NoneHere { workspace: self.places.workspace.clone() }),
-            (Some(prefix), [_, _, ..], _) => {
-                let ids = fitting.iter().map(|listed| listed.id().to_string()).collect::<Vec<_>>();
-                Err(FindError::Several { prefix: prefix.to_owned(), ids: ids.join(", ") })
-            }
-            (_, [.., newest], passed_over) => Ok(Found {
-                id: newest.id().clone(),
-                workspace: PathBuf::from(newest.workspace()),
-                title: newest.title().to_owned(),
-                passed_over: passed_over.map(|(_, error)| error.to_string()),
-            }),
-        }
-    }
-
-    /// All sessions, by age.
-    ///
-    /// # Errors
-    /// What the disk says of their folder.
-    pub async fn sessions(&self) -> Result<crate::inspect::Sessions, StoreError> {
-        let store = self.store();
-        match spawn_blocking(move || store.list()).await {
-            Ok(listing) => Ok(crate::inspect::Sessions::of(listing?)),
-            Err(error) => Err(fault(&error.to_string())),
-        }
-    }
-
     /// What happened in a session, as events; changes nothing, and needs no lock.
     ///
     /// # Errors
@@ -289,47 +241,6 @@ pub enum RequestError {
     Store(#[from] StoreError),
 }
 
-/// A session that was looked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
-    /// Which.
-    pub id: SessionId,
-    /// The folder it works in.
-    pub workspace: PathBuf,
-    /// Its title, or what was said first.
-    pub title: String,
-    /// A newer session that may be the one that is meant and cannot be read: why.
-    pub passed_over: Option<String>,
-}
-
-/// Why a session was not found.
-#[derive(Debug, thiserror::Error)]
-pub enum FindError {
-    /// No id begins so.
-    #[error("no session's id begins with {prefix:?}")]
-    NoneBegins {
-        /// What was given.
-        prefix: String,
-    },
-    /// No session worked in this folder.
-    #[error("no session has worked in {}", workspace.display())]
-    NoneHere {
-        /// The folder.
-        workspace: PathBuf,
-    },
-    /// More than one.
-    #[error("several sessions begin with {prefix:?}: {ids}")]
-    Several {
-        /// What was given.
-        prefix: String,
-        /// Those that fit.
-        ids: String,
-    },
-    /// The store.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
 /// The newest start of a turn: whom the session asked last.
 fn last_start(log: &[Entry]) -> Option<&TurnStart> {
     log.iter().rev().find_map(|entry| {
@@ -338,7 +249,7 @@ fn last_start(log: &[Entry]) -> Option<&TurnStart> {
     })
 }
 
-fn fault(why: &str) -> StoreError {
+pub(crate) fn fault(why: &str) -> StoreError {
     StoreError::Io { path: PathBuf::from("sessions"), source: std::io::Error::other(why.to_owned()) }
 }
 

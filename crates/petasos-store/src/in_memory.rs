@@ -15,9 +15,9 @@ use petasos_core::tool::BlobName;
 use crate::error::StoreError;
 use crate::folder::hash;
 use crate::line::closed_line;
+use crate::listed::Listed;
 use crate::store::{
-    Contents, Holder, Listed, Listing, Opened, Store, UnfinishedBlob, Writer, check_entries, check_layout,
-    only_blob,
+    Contents, Holder, Listing, Opened, Store, UnfinishedBlob, Writer, check_entries, check_layout, only_blob,
 };
 
 /// A store in memory. A clone is another handle on the same sessions, as another process would have.

@@ -11,6 +11,7 @@ mod error;
 mod folder;
 mod in_memory;
 mod line;
+mod listed;
 mod log;
 mod store;
 
@@ -19,4 +20,5 @@ pub use error::StoreError;
 pub use folder::{Durability, FolderStore};
 pub use in_memory::InMemoryStore;
 pub use line::closed_line;
-pub use store::{Contents, Holder, LAYOUT, Listed, Listing, Opened, Store, UnfinishedBlob, Writer};
+pub use listed::Listed;
+pub use store::{Contents, Holder, LAYOUT, Listing, Opened, Store, UnfinishedBlob, Writer};

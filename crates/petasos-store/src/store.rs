@@ -3,13 +3,14 @@
 use std::fmt;
 use std::ops::Range;
 
-use petasos_core::entry::{Body, Content, Damage, Entry, Keep, SessionStart};
+use petasos_core::entry::{Body, Damage, Entry, Keep, SessionStart};
 use petasos_core::id::{Digest, Seq, SessionId};
 use petasos_core::text::Text;
 use petasos_core::time::Time;
 use petasos_core::tool::BlobName;
 
 use crate::error::StoreError;
+use crate::listed::Listed;
 
 /// Version of a session's layout that this program makes and knows (`format` of the first line).
 pub const LAYOUT: u32 = 1;
@@ -174,56 +175,6 @@ pub struct Listing {
     pub sessions: Vec<Listed>,
     /// Those that cannot, and why, by id.
     pub unreadable: Vec<(SessionId, StoreError)>,
-}
-
-/// Characters of what was said first that a list shows.
-const FIRST: usize = 200;
-
-/// A session in a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
-    /// Its first line.
-    pub start: SessionStart,
-    /// Its title: the last setting of that name.
-    pub title: Option<Text>,
-    /// How what was said first begins: its first 200 characters.
-    pub first: Option<Text>,
-    /// When it was made.
-    pub made: Time,
-    /// When its last entry was made.
-    pub last: Time,
-    /// How many entries it has.
-    pub entries: u64,
-    /// How many places in its log are damaged.
-    pub damaged: u64,
-}
-
-impl Listed {
-    /// What a list shows of a log; none if it does not begin with a session's first line.
-    pub(crate) fn of(contents: &Contents) -> Option<Self> {
-        let first = contents.entries.first()?;
-        let Body::SessionStart(start) = &first.body else { return None };
-        let title = contents.entries.iter().rev().find_map(|entry| {
-            let Body::Setting(setting) = &entry.body else { return None };
-            (&*setting.key == "title").then(|| setting.value.clone())
-        });
-        let said = contents.entries.iter().find_map(|entry| {
-            let Body::Said(said) = &entry.body else { return None };
-            said.content.iter().find_map(|piece| match piece {
-                Content::Text(text) => Some(text.chars().take(FIRST).collect::<String>().into()),
-                Content::Blob { .. } => None,
-            })
-        });
-        Some(Self {
-            start: start.clone(),
-            title: title.flatten(),
-            first: said,
-            made: first.at,
-            last: contents.entries.iter().map(|entry| entry.at).max()?,
-            entries: contents.entries.len() as u64,
-            damaged: contents.damage.len() as u64,
-        })
-    }
 }
 
 /// Checks what every store checks of entries to append: that they go on where the log ends, without gaps,

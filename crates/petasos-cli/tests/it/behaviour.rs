@@ -1,6 +1,7 @@
 //! Rows of behaviour, through the binary.
 
 mod b01_b03;
+mod find;
 mod l01_to_l03;
 mod l05_l07;
 mod l06_model_failed;

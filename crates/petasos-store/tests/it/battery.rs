@@ -249,6 +249,8 @@ fn a_list_shows_what_the_logs_say() {
             last: Time(AT.0 + 5),
             entries: 4,
             damaged: 0,
+            tokens: 0,
+            micro_usd: Some(0),
         };
         let first = Some("北".repeat(200).into());
         let s1 = Listed { start: start("s1"), title: None, first, last: AT, entries: 6, ..s2.clone() };

@@ -44,9 +44,10 @@ fn s03_sessions_are_listed_by_age_those_of_this_folder_first_of_all() {
         ])
         .map(|(line, (id, workspace, title))| {
             assert!(line["made"].as_u64().unwrap() <= line["last"].as_u64().unwrap());
+            assert!(line["tokens"].as_u64().unwrap() > 0);
             json!({
                 "v": 1, "session": id, "workspace": workspace, "title": title, "made": line["made"],
-                "last": line["last"], "entries": 8, "damaged": 0,
+                "last": line["last"], "entries": 8, "damaged": 0, "tokens": line["tokens"], "micro_usd": 0,
             })
         })
         .collect();
@@ -90,7 +91,7 @@ fn s03_a_session_is_shown_as_it_was_told() {
     let unknown = place.petasos_does(&["sessions", "show", "--json", "zzz"]);
     assert_eq!(
         (unknown.code, &unknown.result()["error"]["message"]),
-        (2, &json!("no session's id begins with \"zzz\""))
+        (2, &json!("no session's id or title begins with \"zzz\""))
     );
     let outside = place.petasos_does(&["sessions", "show", "../../etc"]);
     assert_eq!((outside.code, outside.stdout.as_str()), (2, ""));
