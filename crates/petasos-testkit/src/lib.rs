@@ -16,6 +16,7 @@
 pub mod check_request;
 pub mod findings;
 pub mod format_page;
+pub mod kills;
 pub mod model;
 pub mod model_server;
 pub mod random;

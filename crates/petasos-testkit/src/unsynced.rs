@@ -5,6 +5,8 @@
 //! of the folder a new file has no name after a power cut, and without a sync of the file its name stands
 //! for what was synced of it last.
 
+mod folder;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::ops::Range;

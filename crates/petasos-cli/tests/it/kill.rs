@@ -1,234 +1,156 @@
-//! Row S01 through the binary: SIGKILL before, within and after every line of the log, then `petasos resume`.
+//! Row S01 through the binary: SIGKILL, and the loss of power, before, within and after every act of its disk; then the
+//! session goes on.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use petasos_store::{Durability, FolderStore, Store as _};
-use petasos_testkit::model_server::ModelServer;
-use serde_json::Value;
+use petasos_core::request::Wire;
+use petasos_testkit::kills::scenes::{self, Scene};
+use petasos_testkit::kills::{Drive, Fault, Programs, Report};
 
-use crate::program::{Ended, Place, ended};
+/// Runs at once; each has a process and a server, and some of them wait to try again.
+const AT_ONCE: usize = 12;
 
-/// A request made again gets the same reply.
-const SCRIPT: &str = concat!(
-    r#"{"calls":[{"name":"read_file","arguments":{"path":"notes.txt"}},"#,
-    r#"{"name":"write_file","arguments":{"path":"out.txt","content":"alpha\nbeta\n"}},"#,
-    r#"{"name":"run_command","arguments":{"command":"echo ran >> counter.txt"}}],"when":{"results":0}}"#,
-    "\n",
-    r#"{"text":"All three are done.","when":{"results":3}}"#,
-    "\n",
-);
-const REPLY: &str = "All three are done.";
-const WRITTEN: &str = "alpha\nbeta\n";
-const COUNTED: &str = "ran\n";
-
-const RUN: [&str; 4] = ["run", "--json", "--allow-commands", "Do all three."];
-const RESUME: [&str; 3] = ["resume", "--json", "--allow-commands"];
-
-const SIGKILL: i32 = 9;
-
-/// Runs at once; each has a process and a server.
-const AT_ONCE: usize = 4;
+const WIRES: [Wire; 3] = [Wire::Chat, Wire::Responses, Wire::Messages];
 
 /// Cargo builds the examples of a package with its tests, but not with one test target alone.
-fn killing_program() -> PathBuf {
-    let program =
-        Path::new(env!("CARGO_BIN_EXE_petasos")).with_file_name("examples").join("on_a_killing_disk");
-    assert!(program.is_file(), "{} is not built: cargo test -p petasos-cli builds it", program.display());
-    program
+pub fn programs() -> Programs {
+    let petasos = Path::new(env!("CARGO_BIN_EXE_petasos"));
+    let on_a_bad_disk = petasos.with_file_name("examples").join("on_a_bad_disk");
+    let told = "is not built: cargo build -p petasos-cli --examples";
+    assert!(on_a_bad_disk.is_file(), "{} {told}", on_a_bad_disk.display());
+    Programs { petasos: petasos.to_owned(), on_a_bad_disk }
 }
 
-/// A workspace with notes, and a home that names the server.
-fn place(server: &ModelServer) -> Place {
-    let place = Place::new();
-    place.write("notes.txt", "first\nsecond\n");
-    fs::create_dir(place.home()).unwrap();
-    let config = format!("model: {{base_url: \"{}\", name: scripted}}\n", server.base_url());
-    fs::write(place.home().join("config.yaml"), config).unwrap();
-    place
+/// A point at which a process of a scene is ended, and the wires before and after it.
+#[derive(Clone, Debug)]
+struct Point {
+    scene: usize,
+    process: usize,
+    /// What the disk was asked there.
+    act: String,
+    fault: Fault,
+    wires: (Wire, Wire),
 }
 
-/// Lines of the log of the run that nobody kills.
-fn lines_of_the_unkilled_run() -> usize {
-    let server = ModelServer::start(SCRIPT);
-    let place = place(&server);
-    let whole = place.petasos_does(&RUN);
-    assert_eq!((whole.code, &whole.result()["reply"]), (0, &Value::from(REPLY)), "{whole:?}");
-    assert_eq!(place.read("out.txt").as_deref(), Some(WRITTEN));
-    assert_eq!(place.read("counter.txt").as_deref(), Some(COUNTED));
-    check_log(&place);
-    place.entries().len()
-}
-
-#[test]
-fn s01_a_kill_before_and_after_every_line_loses_nothing_and_runs_nothing_twice() {
-    let lines = lines_of_the_unkilled_run();
-    assert_eq!(kill_at_every_line(&["before", "after"], lines).len(), 2 * lines);
-}
-
-#[test]
-fn s01_a_kill_in_the_middle_of_every_line_loses_nothing_and_runs_nothing_twice() {
-    let lines = lines_of_the_unkilled_run();
-    assert_eq!(kill_at_every_line(&["within"], lines).len(), lines);
-}
-
-/// What became of each point, which is printed as well.
-fn kill_at_every_line(sides: &[&str], lines: usize) -> BTreeMap<(usize, String), String> {
-    let points: Vec<(usize, &str)> =
-        (1..=lines).flat_map(|line| sides.iter().map(move |side| (line, *side))).collect();
-    let (next, became) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+/// The scenes as they go when nobody ends them, with what each process does to the disk.
+fn unkilled(programs: &Programs) -> Vec<(Scene, Report)> {
+    let scenes = scenes::all();
+    let run =
+        |scene: &Scene| Drive::new(programs, scene, (Wire::Chat, Wire::Chat)).to_the_end(|_| Fault::List);
     std::thread::scope(|scope| {
-        for _ in 0..AT_ONCE {
-            scope.spawn(|| {
-                while let Some((line, side)) = points.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let told = kill_at(side, *line);
-                    became.lock().unwrap().insert((*line, (*side).to_owned()), told);
+        let runs: Vec<_> = scenes.iter().map(|scene| scope.spawn(|| run(scene))).collect();
+        let reports = runs.into_iter().map(|run| run.join().unwrap()).collect::<Vec<_>>();
+        scenes.iter().cloned().zip(reports).collect()
+    })
+}
+
+/// The sides of an act, and which of them is a point.
+#[derive(Clone, Copy, Debug)]
+struct Sides {
+    words: [&'static str; 3],
+    /// True for the number of a scene, an act and a side, 0 to 2 for before, within and after.
+    is_point: fn(usize, &str, usize) -> bool,
+}
+
+/// What a kill leaves is what was written: each line and each sync of a log has two sides, and a line a middle
+/// (in two scenes). All other acts (folders, blobs, names, locks) are points of the first scene, which has all of them.
+const KILLED: Sides = Sides {
+    words: ["before", "within", "after"],
+    is_point: |scene, act, side| match side {
+        1 => scene < 2 && act.starts_with("line"),
+        _ => scene == 0 || act.starts_with("line") || act.starts_with("sync log"),
+    },
+};
+
+/// What the loss of power leaves changes with each sync; and a line may be torn.
+const WITHOUT_POWER: Sides = Sides {
+    words: ["cut-before", "cut-within", "cut-after"],
+    is_point: |_, act, side| if side == 1 { act.starts_with("line") } else { act.starts_with("sync") },
+};
+
+/// Every act of every process on its sides. The wires go around, so that each side meets each pair of them; all pairs at
+/// all acts, and kills of kills, are what `cargo xtask soak` is for.
+fn points(unkilled: &[(Scene, Report)], sides: Sides) -> Vec<Point> {
+    let mut points = Vec::new();
+    for (scene, (_, report)) in unkilled.iter().enumerate() {
+        for (process, acts) in report.acts.iter().enumerate() {
+            for (at, act) in acts.iter().enumerate() {
+                for side in (0..3).filter(|side| (sides.is_point)(scene, act, *side)) {
+                    let turn = at + side;
+                    let wires = (WIRES[turn % 3], WIRES[(turn / 3 + process) % 3]);
+                    let fault = Fault::Act(sides.words[side], at as u64 + 1);
+                    points.push(Point { scene, process, act: act.clone(), fault, wires });
                 }
-            });
+            }
         }
-    });
-    let became = became.into_inner().unwrap();
-    for ((line, side), told) in &became {
-        println!("{side:>6} line {line:>2}: {told}");
     }
-    became
+    points
 }
 
-fn kill_at(side: &str, line: usize) -> String {
-    let server = ModelServer::start(SCRIPT);
-    let place = place(&server);
-    let killed = ended(place.command(&killing_program()).args([side, &line.to_string()]).args(RUN));
-    assert_eq!(killed.code, -SIGKILL, "{side} line {line}: {killed:?}");
-    let kept = kept(&place);
-    check_told(&killed, &kept);
-    // Where a line is torn nobody knows what it said: it may have been the start of any call that is open.
-    let in_flight = if side == "within" { open(&kept) } else { in_flight(&kept) };
-    let has_task = kept.iter().any(|entry| entry["kind"] == "said");
-    let is_finished = kept.iter().any(|entry| entry["kind"] == "turn_end");
-    let resumed = ended(place.petasos().args(RESUME));
-    let what = if !has_task {
-        // The task was never told to be kept, so it is given again.
-        assert_eq!((resumed.code, server.requests().len()), (2, 0), "{resumed:?}");
-        let again = place.petasos_does(&RUN);
-        assert_eq!((again.code, &again.result()["reply"]), (0, &Value::from(REPLY)), "{again:?}");
-        "no task was kept; it was given again and done"
-    } else if is_finished {
-        assert_eq!(resumed.code, 2, "{resumed:?}");
-        "the turn was over; nothing to resume"
-    } else {
-        assert_eq!((resumed.code, &resumed.result()["reply"]), (0, &Value::from(REPLY)), "{resumed:?}");
-        "resumed and completed"
+/// Does something with each point, several at a time; by the number of the point.
+fn at_once(points: &[Point], act: impl Fn(&Point) -> Report + Sync) -> BTreeMap<usize, Report> {
+    let (next, told) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+    let take = || {
+        let number = next.fetch_add(1, Ordering::Relaxed);
+        points.get(number).map(|point| (number, point))
     };
-    let results = check_log(&place);
-    let files = check_files(&place, &in_flight, &results);
-    // The server judges each request, and that each begins as the one before.
-    let requests = server.finish().len();
-    let in_flight = if in_flight.is_empty() { String::new() } else { format!(", in flight: {in_flight:?}") };
-    format!("{what}; {requests} requests{in_flight}{files}")
-}
-
-/// The whole lines of the log, if there is one.
-fn kept(place: &Place) -> Vec<Value> {
-    let sessions = place.sessions();
-    let Some(session) = sessions.first() else { return Vec::new() };
-    let Ok(log) = fs::read_to_string(place.log(session)) else { return Vec::new() };
-    let whole = log.split_inclusive('\n').filter(|line| line.ends_with('\n'));
-    whole.map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
-/// Everything that was told to be kept is kept.
-fn check_told(killed: &Ended, kept: &[Value]) {
-    for line in killed.stdout.split_inclusive('\n').filter(|line| line.ends_with('\n')) {
-        let event: Value = serde_json::from_str(line).unwrap();
-        let Some(seq) = event.get("entry") else { continue };
-        let entry = kept.iter().find(|entry| entry["seq"] == *seq);
-        assert!(entry.is_some(), "told and not kept: {event}");
-    }
-}
-
-fn of<'a>(entries: &'a [Value], kind: &'static str) -> impl Iterator<Item = &'a Value> {
-    entries.iter().filter(move |entry| entry["kind"] == kind).map(|entry| &entry["body"])
-}
-
-/// Each call that the model made, and its tool.
-fn calls(entries: &[Value]) -> Vec<(Value, String)> {
-    let mut calls = Vec::new();
-    for reply in entries.iter().filter(|entry| entry["kind"] == "reply") {
-        let blocks = reply["body"]["blocks"].as_array().unwrap().iter();
-        for (place, call) in blocks.filter_map(|block| block.get("call")).enumerate() {
-            let id = Value::from(format!("{}.{place}", reply["seq"]));
-            calls.push((id, call["name"].as_str().unwrap().to_owned()));
+    let work = || {
+        while let Some((number, point)) = take() {
+            let report = act(point);
+            told.lock().unwrap().insert(number, report);
         }
-    }
-    calls
-}
-
-/// The tools of the calls that have no result.
-fn open(kept: &[Value]) -> Vec<String> {
-    let has_result = |call: &Value| of(kept, "tool_result").any(|result| result["call"] == *call);
-    calls(kept).into_iter().filter(|(call, _)| !has_result(call)).map(|(_, tool)| tool).collect()
-}
-
-/// Those of them that began.
-fn in_flight(kept: &[Value]) -> Vec<String> {
-    let has_begun = |tool: &String| {
-        let mut all = calls(kept).into_iter().filter(|(_, name)| name == tool);
-        all.any(|(call, _)| of(kept, "tool_start").any(|start| start["call"] == call))
     };
-    open(kept).into_iter().filter(has_begun).collect()
+    std::thread::scope(|scope| (0..AT_ONCE).for_each(|_| drop(scope.spawn(work))));
+    told.into_inner().unwrap()
 }
 
-/// The log is whole, and each call of a reply has one result. Gives the outcome of each call's tool.
-fn check_log(place: &Place) -> BTreeMap<String, Value> {
-    let store = FolderStore::new(place.home(), Durability::Power);
-    let mut outcomes = BTreeMap::new();
-    for session in place.sessions() {
-        if !place.log(&session).is_file() {
-            continue;
-        }
-        let contents = store.read(&session.parse().unwrap()).unwrap();
-        // Where the kill came before anything that was said was kept, there is nothing to go on with, and nobody opens
-        // the session again.
-        if !contents.entries.iter().any(|entry| entry.body.kind() == "said") {
-            continue;
-        }
-        // A line that the kill cut is set aside by who opens the log, and is not in the log then.
-        assert_eq!(contents.damage, Vec::new(), "{session}");
-        let log = fs::read_to_string(place.log(&session)).unwrap();
-        let entries: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        for (call, tool) in calls(&entries) {
-            let results: Vec<&Value> =
-                of(&entries, "tool_result").filter(|result| result["call"] == call).collect();
-            assert_eq!(results.len(), 1, "call {call}: {results:?}");
-            outcomes.insert(tool, results[0]["outcome"].clone());
-        }
-        let ends = of(&entries, "turn_end").count();
-        assert!(ends <= 1, "{ends} ends of one turn");
+/// Ends a process at each point, and prints what became of it.
+fn kill_at_every(sides: Sides) {
+    let programs = programs();
+    let unkilled = unkilled(&programs);
+    let points = points(&unkilled, sides);
+    let told = at_once(&points, |point| kill_at(&programs, &unkilled, point));
+    assert_eq!(told.len(), points.len(), "each point was tried");
+    for (number, report) in &told {
+        let Point { scene, process, act, fault, wires } = &points[*number];
+        println!(
+            "{}, process {process}, {fault:?} ({act}), {wires:?}: {} kills, {} processes, in flight {:?}",
+            unkilled[*scene].0.name, report.kills, report.processes, report.in_flight
+        );
     }
-    outcomes
+    let kills: usize = told.values().map(|report| report.kills).sum();
+    let processes: usize = told.values().map(|report| report.processes).sum();
+    println!(
+        "{:?}: {} points, {kills} kills, {processes} processes; 0 lost, 0 doubled",
+        sides.words,
+        points.len()
+    );
+    // Where threads meet, a process may have an act less than the one whose acts were listed.
+    assert!(kills * 100 >= points.len() * 95, "{kills} kills at {} points", points.len());
 }
 
-/// The files are those of the unkilled run, but for what was in flight: that is there whole or not at all, and
-/// what is not known to be there is not told to be.
-fn check_files(place: &Place, in_flight: &[String], outcomes: &BTreeMap<String, Value>) -> String {
-    let mut told = String::new();
-    for (tool, file, wanted) in [("write_file", "out.txt", WRITTEN), ("run_command", "counter.txt", COUNTED)]
-    {
-        let found = place.read(file);
-        if in_flight.iter().any(|one| one == tool) {
-            assert!(found.is_none() || found.as_deref() == Some(wanted), "{file}: {found:?}");
-            let is_there = if found.is_some() { "is there" } else { "is not there" };
-            told.push_str(&format!(", {file} {is_there} and {tool} ended {}", outcomes[tool]));
-            let is_done = outcomes[tool] == "ok" || outcomes[tool] == "empty";
-            assert!(found.is_some() || !is_done, "{tool} is told to be done, and is not");
-        } else {
-            assert_eq!(found.as_deref(), Some(wanted), "{file}");
-            // A command that says nothing is done, too.
-            assert!(outcomes[tool] == "ok" || outcomes[tool] == "empty", "{tool}: {}", outcomes[tool]);
-        }
+fn kill_at(programs: &Programs, unkilled: &[(Scene, Report)], point: &Point) -> Report {
+    let (scene, whole) = &unkilled[point.scene];
+    println!("{}: {point:?}", scene.name);
+    let fault = |process| if process == point.process { point.fault.clone() } else { Fault::None };
+    let report = Drive::new(programs, scene, point.wires).to_the_end(fault);
+    assert_eq!(report.reply, whole.reply);
+    if report.in_flight.is_empty() {
+        let sorted = |report: &Report| report.counted.iter().cloned().collect::<BTreeSet<_>>();
+        assert_eq!(sorted(&report), sorted(whole), "{point:?}");
     }
-    told
+    report
+}
+
+#[test]
+fn s01_a_kill_at_every_act_of_the_disk_loses_nothing_and_runs_nothing_twice() {
+    kill_at_every(KILLED);
+}
+
+#[test]
+fn s01_a_power_cut_at_every_act_of_the_disk_loses_nothing_that_was_synced_and_runs_nothing_twice() {
+    kill_at_every(WITHOUT_POWER);
 }
