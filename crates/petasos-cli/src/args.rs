@@ -234,6 +234,24 @@ pub(crate) enum SessionsCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Write one into a file, with all that is kept of it (docs/format/export.md)
+    Export {
+        /// The session, or how its id begins; without it, the newest of this folder
+        #[arg(value_name = "ID")]
+        session: Option<String>,
+        /// The file; without it, stdout
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+    /// Take in one that was exported, under a new id
+    Import {
+        /// The file; - reads stdin
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// The folder that it works in from here on [default: the current one]
+        #[arg(long, value_name = "DIR")]
+        workspace: Option<PathBuf>,
+    },
 }
 
 /// `petasos demo`.

@@ -10,6 +10,7 @@ mod resume;
 mod run;
 mod seen;
 mod sessions;
+mod transfer;
 mod watch;
 
 use std::path::Path;

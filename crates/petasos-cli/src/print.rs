@@ -90,6 +90,20 @@ pub(crate) fn bytes(bytes: &[u8]) {
     }
 }
 
+/// Where bytes for a program go from another thread: stdout, as [`bytes`] writes there.
+#[derive(Debug)]
+pub(crate) struct Out;
+
+impl io::Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        io::stdout().lock().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stdout().lock().flush()
+    }
+}
+
 /// Writes a line of talk. What of it comes from a model, a tool or a file does not reach the terminal's controls.
 pub(crate) fn talk(line: &str) {
     clear_passing();

@@ -251,7 +251,7 @@ impl SessionHandle {
 }
 
 /// A new session id: 48 bits of milliseconds, then 80 bits of chance.
-fn new_id(now: Time) -> SessionId {
+pub(crate) fn new_id(now: Time) -> SessionId {
     let mut chance = [0_u8; 16];
     // Without chance from the system the id is only the time; making a session that exists is refused.
     if let Err(error) = getrandom::fill(&mut chance) {

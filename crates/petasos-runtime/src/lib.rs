@@ -14,6 +14,7 @@ mod front;
 mod gate;
 mod in_flight;
 mod inspect;
+mod manage;
 mod models;
 mod op;
 mod prepare;
@@ -35,10 +36,11 @@ pub use inspect::{
     Decoded, DecodedCall, DecodedEnd, DecodedError, DecodedUsage, Decoding, Listed, Same, Sessions, Shown,
     WriteError, Written, readable,
 };
+pub use manage::Transferred;
 pub use models::Chosen;
 pub use op::Op;
 pub use petasos_providers::micro_usd;
-pub use petasos_store::{Disk, OsDisk, StoreError};
+pub use petasos_store::{Disk, ExportError, OsDisk, StoreError};
 pub use requests::{Known, Providers};
 pub use result::{ErrorTold, Follows, NotStarted, RunResult, UsageOfRun, how_to_decide};
 pub use setup::{Commands, RequestError, Setup};

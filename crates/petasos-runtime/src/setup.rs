@@ -64,8 +64,12 @@ impl Setup {
     ///
     /// # Errors
     /// As for [`Places::find`].
-    pub fn to_look(environment: Environment, disk: Arc<dyn Disk>) -> Result<Self, ConfigError> {
-        let places = Places::find(&environment, None)?;
+    pub fn to_look(
+        environment: Environment,
+        workspace: Option<&Path>,
+        disk: Arc<dyn Disk>,
+    ) -> Result<Self, ConfigError> {
+        let places = Places::find(&environment, workspace)?;
         Ok(Self { places, environment, settings: Settings::default(), flags: Flags::default(), disk })
     }
 
@@ -156,7 +160,7 @@ impl Setup {
         let registry = Registry::new(tools.into_iter().filter(|tool| is_on(&tool.spec().name)));
         Ok(Agent::new(Parts {
             store: Arc::new(self.store()),
-            holder: Holder { text: host().into(), program: env!("CARGO_PKG_VERSION").into() },
+            holder: holder(),
             providers: Arc::new(Endpoints::new(settings, &self.environment)),
             registry: Arc::new(registry),
             policy: Arc::new(policy(commands)),
@@ -295,6 +299,11 @@ fn chance() -> Permille {
         // Without chance the waits are the shortest ones.
         Err(_) => Permille(0),
     }
+}
+
+/// Who this process is, for others that want a session it holds.
+pub(crate) fn holder() -> Holder {
+    Holder { text: host().into(), program: env!("CARGO_PKG_VERSION").into() }
 }
 
 fn host() -> String {

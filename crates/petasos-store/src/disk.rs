@@ -54,7 +54,7 @@ pub trait Disk: fmt::Debug + Send + Sync {
     /// `AlreadyExists` or `NotFound` where `how` says so, or what the system says.
     fn open(&self, path: &Path, how: Opening) -> io::Result<Box<dyn DiskFile>>;
 
-    /// Gives a file another name in the same folder. A file that had the name is gone, at once.
+    /// Gives a file or a folder another name in the same folder. A file that had the name is gone, at once.
     ///
     /// # Errors
     /// `NotFound`, or what the system says.
@@ -65,6 +65,18 @@ pub trait Disk: fmt::Debug + Send + Sync {
     /// # Errors
     /// `NotFound`, or what the system says.
     fn remove(&self, path: &Path) -> io::Result<()>;
+
+    /// Takes an empty folder away.
+    ///
+    /// # Errors
+    /// `NotFound`, `DirectoryNotEmpty`, or what the system says.
+    fn remove_folder(&self, path: &Path) -> io::Result<()>;
+
+    /// Gives a file, which is never written again, a second name. Each of the names may be taken away alone.
+    ///
+    /// # Errors
+    /// `NotFound`, `AlreadyExists`, or what the system says: not every disk knows second names.
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()>;
 
     /// Locks a file, which is made if it is not there, and writes `holder` into it. Does not wait. The lock
     /// ends when it is dropped, or with the process.
@@ -182,6 +194,14 @@ impl Disk for OsDisk {
 
     fn remove(&self, path: &Path) -> io::Result<()> {
         fs::remove_file(path)
+    }
+
+    fn remove_folder(&self, path: &Path) -> io::Result<()> {
+        fs::remove_dir(path)
+    }
+
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::hard_link(from, to)
     }
 
     fn lock(&self, path: &Path, holder: &str) -> Result<Box<dyn DiskLock>, LockError> {

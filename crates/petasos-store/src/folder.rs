@@ -5,7 +5,9 @@
 //! bytes, its name, the name of its folder; then lines at its end.
 
 mod blobs;
+mod delete;
 mod repair;
+mod unfinished;
 mod writer;
 
 use std::io;
@@ -21,11 +23,15 @@ use petasos_core::tool::BlobName;
 use crate::disk::{Disk, DiskFile, DiskLock, LockError, Opening, OsDisk};
 use crate::error::StoreError;
 use crate::line::closed_line;
+use crate::lines::Lines;
 use crate::listed::Listed;
 use crate::log::Log;
-use crate::store::{Contents, Holder, Listing, Opened, Store, UnfinishedBlob, check_layout};
+use crate::store::{
+    Contents, Holder, Listing, Opened, Store, UnfinishedBlob, UnfinishedSession, check_layout,
+};
 use blobs::Unfinished;
 pub(crate) use blobs::hash;
+use unfinished::UnfinishedFolder;
 use writer::FolderWriter;
 
 /// What synced means.
@@ -154,6 +160,27 @@ impl Store for FolderStore {
         Ok(Opened { writer: Box::new(writer), entries, damage })
     }
 
+    fn begin(&self, session: &SessionId, holder: &Holder) -> Result<Box<dyn UnfinishedSession>, StoreError> {
+        Ok(Box::new(UnfinishedFolder::begin(self.clone(), session, holder)?))
+    }
+
+    fn delete(&self, session: &SessionId, holder: &Holder) -> Result<(), StoreError> {
+        self.delete_session(&self.place(session), holder)
+    }
+
+    fn sweep(&self, holder: &Holder) -> Result<u64, StoreError> {
+        self.sweep_folders(holder)
+    }
+
+    fn bytes(&self, session: &SessionId) -> Result<u64, StoreError> {
+        delete::bytes(&self.place(session))
+    }
+
+    fn lines(&self, session: &SessionId) -> Result<Lines, StoreError> {
+        let (bytes, log) = self.place(session).read_bytes()?;
+        Ok(Lines::of(bytes, log))
+    }
+
     fn read(&self, session: &SessionId) -> Result<Contents, StoreError> {
         Ok(self.place(session).read_log()?.into_contents())
     }
@@ -186,6 +213,10 @@ impl Store for FolderStore {
         }
         self.make_folder(&place.blobs())?;
         Ok(Box::new(Unfinished::create(place)?))
+    }
+
+    fn blobs(&self, session: &SessionId) -> Result<Vec<BlobName>, StoreError> {
+        blobs::all(&self.place(session))
     }
 
     fn find_blob(&self, session: &SessionId, digits: &str) -> Result<BlobName, StoreError> {
@@ -229,21 +260,35 @@ impl Place {
         }
     }
 
+    fn lock_file(&self) -> PathBuf {
+        self.folder.join("lock")
+    }
+
     fn lock(&self, holder: &Holder) -> Result<Box<dyn DiskLock>, StoreError> {
-        let path = self.folder.join("lock");
+        let path = self.lock_file();
         self.disk.lock(&path, &holder.told()).map_err(|error| match error {
             LockError::Held(by) if by.is_empty() => {
                 StoreError::Held { session: self.session.clone(), by: "one that has just begun".to_owned() }
             }
             LockError::Held(by) => StoreError::Held { session: self.session.clone(), by },
+            // Its folder is gone: it was deleted.
+            LockError::Io(error) if error.kind() == io::ErrorKind::NotFound => {
+                StoreError::NotFound { session: self.session.clone() }
+            }
             LockError::Io(error) => StoreError::of_disk(&path, error),
         })
     }
 
     fn read_log(&self) -> Result<Log, StoreError> {
+        self.read_bytes().map(|(_, log)| log)
+    }
+
+    /// The log, and what it says.
+    fn read_bytes(&self) -> Result<(Vec<u8>, Log), StoreError> {
         let bytes = self.disk.read(&self.log(), 0..u64::MAX).map_err(|error| self.of_log(error))?;
         let unusable = |why| StoreError::Unusable { session: self.session.clone(), why };
-        Log::read(&self.session, &bytes).map_err(unusable)
+        let log = Log::read(&self.session, &bytes).map_err(unusable)?;
+        Ok((bytes, log))
     }
 
     fn open_log(&self) -> Result<Box<dyn DiskFile>, StoreError> {

@@ -15,9 +15,12 @@ use petasos_core::tool::BlobName;
 use crate::error::StoreError;
 use crate::folder::hash;
 use crate::line::closed_line;
+use crate::lines::Lines;
 use crate::listed::Listed;
+use crate::made::Made;
 use crate::store::{
-    Contents, Holder, Listing, Opened, Store, UnfinishedBlob, Writer, check_entries, check_layout, only_blob,
+    After, Contents, Holder, Listing, Opened, Store, UnfinishedBlob, UnfinishedSession, Writer,
+    check_entries, check_layout, only_blob,
 };
 
 /// A store in memory. A clone is another handle on the same sessions, as another process would have.
@@ -81,6 +84,46 @@ impl Store for InMemoryStore {
         kept.check_free(session)?;
         kept.open(holder, at);
         Ok(self.opened(session, kept, holder))
+    }
+
+    fn begin(&self, session: &SessionId, holder: &Holder) -> Result<Box<dyn UnfinishedSession>, StoreError> {
+        if self.sessions().contains_key(session) {
+            return Err(StoreError::Exists { session: session.clone() });
+        }
+        // Its blobs wait in a store of their own, and nobody sees them before it is finished.
+        let waiting = Self::new();
+        waiting.sessions().insert(session.clone(), Kept::default());
+        let (store, session, holder) = (self.clone(), session.clone(), holder.clone());
+        Ok(Box::new(InMemoryUnfinished { store, waiting, session, holder }))
+    }
+
+    fn delete(&self, session: &SessionId, _: &Holder) -> Result<(), StoreError> {
+        let mut sessions = self.sessions();
+        sessions.get(session).ok_or_else(|| not_found(session))?.check_free(session)?;
+        sessions.remove(session);
+        Ok(())
+    }
+
+    fn sweep(&self, _: &Holder) -> Result<u64, StoreError> {
+        Ok(0)
+    }
+
+    fn bytes(&self, session: &SessionId) -> Result<u64, StoreError> {
+        let lines: usize = self.lines(session)?.iter().map(|(_, line)| line.len() + 1).sum();
+        let blobs: u64 = self.blobs(session)?.iter().map(|blob| blob.bytes).sum();
+        Ok(blobs.saturating_add(lines as u64))
+    }
+
+    fn lines(&self, session: &SessionId) -> Result<Lines, StoreError> {
+        let sessions = self.sessions();
+        let kept = sessions.get(session).ok_or_else(|| not_found(session))?;
+        Lines::of_entries(&kept.entries).map_err(|why| StoreError::Unusable { session: session.clone(), why })
+    }
+
+    fn blobs(&self, session: &SessionId) -> Result<Vec<BlobName>, StoreError> {
+        let sessions = self.sessions();
+        let blobs = sessions.get(session).into_iter().flat_map(|kept| &kept.blobs);
+        Ok(blobs.map(|(hash, blob)| BlobName { hash: *hash, bytes: blob.len() as u64 }).collect())
     }
 
     fn read(&self, session: &SessionId) -> Result<Contents, StoreError> {
@@ -164,6 +207,45 @@ impl UnfinishedBlob for InMemoryBlob {
         let name = BlobName { hash: hash(&self.bytes), bytes: self.bytes.len() as u64 };
         kept.blobs.entry(name.hash).or_insert_with(|| self.bytes.as_slice().into());
         Ok(name)
+    }
+}
+
+#[derive(Debug)]
+struct InMemoryUnfinished {
+    store: InMemoryStore,
+    waiting: InMemoryStore,
+    session: SessionId,
+    holder: Holder,
+}
+
+impl UnfinishedSession for InMemoryUnfinished {
+    fn create_blob(&mut self) -> Result<Box<dyn UnfinishedBlob>, StoreError> {
+        self.waiting.create_blob(&self.session)
+    }
+
+    fn take_blob(&mut self, from: &SessionId, hash: &Digest) -> Result<BlobName, StoreError> {
+        let bytes = self.store.read_blob(from, hash, 0..u64::MAX)?;
+        self.waiting.put_blob(&self.session, &bytes)
+    }
+
+    fn finish(
+        self: Box<Self>,
+        start: SessionStart,
+        lines: &str,
+        at: Time,
+        after: After<'_>,
+    ) -> Result<Opened, StoreError> {
+        let Self { store, waiting, session, holder } = *self;
+        let made = Made::new(&session, (start, lines), &holder, at, after)?;
+        let mut sessions = store.sessions();
+        if sessions.contains_key(&session) {
+            return Err(StoreError::Exists { session });
+        }
+        let blobs = waiting.sessions().remove(&session).unwrap_or_default().blobs;
+        let held = Some((made.epoch, holder.told()));
+        let kept = sessions.entry(session.clone()).or_default();
+        *kept = Kept { entries: made.entries, epoch: made.epoch, held, blobs };
+        Ok(store.opened(&session, kept, &holder))
     }
 }
 

@@ -8,17 +8,27 @@
 
 mod disk;
 mod error;
+mod export;
 mod folder;
 mod in_memory;
 mod line;
+mod lines;
 mod listed;
 mod log;
+mod made;
 mod store;
 
 pub use disk::{Disk, DiskFile, DiskLock, LockError, Opening, OsDisk};
 pub use error::StoreError;
+pub use export::{
+    ExportEnd, ExportError, ExportReader, Exported, ExportedLine, ExportedSession, Importing, export, import,
+    read_export,
+};
 pub use folder::{Durability, FolderStore};
 pub use in_memory::InMemoryStore;
 pub use line::closed_line;
+pub use lines::Lines;
 pub use listed::Listed;
-pub use store::{Contents, Holder, LAYOUT, Listing, Opened, Store, UnfinishedBlob, Writer};
+pub use store::{
+    After, Contents, Holder, LAYOUT, Listing, Opened, Store, UnfinishedBlob, UnfinishedSession, Writer,
+};

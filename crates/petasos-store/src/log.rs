@@ -7,6 +7,8 @@
 mod pieces;
 mod reading;
 
+use std::ops::Range;
+
 use petasos_core::entry::{Damage, Entry};
 use petasos_core::id::{Epoch, Seq, SessionId};
 
@@ -18,6 +20,8 @@ use reading::Reading;
 pub(crate) struct Log {
     /// The entries, by seq.
     pub(crate) entries: Vec<Entry>,
+    /// Where each line that counts stands, without its newline: those too that this program cannot read.
+    pub(crate) places: Vec<(Seq, Range<usize>)>,
     /// What was found wrong, by its place.
     pub(crate) found: Vec<Found>,
     /// What earlier `open` entries name and what is in the log still.

@@ -10,6 +10,7 @@ use petasos_core::time::Time;
 use petasos_core::tool::BlobName;
 
 use crate::error::StoreError;
+use crate::lines::Lines;
 use crate::listed::Listed;
 
 /// Version of a session's layout that this program makes and knows (`format` of the first line).
@@ -35,6 +36,40 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// # Errors
     /// `Held`, `NotFound`, `Unusable`, or what the disk says.
     fn open(&self, session: &SessionId, holder: &Holder, at: Time) -> Result<Opened, StoreError>;
+
+    /// Begins a session that is made of another one's lines (a fork, an import). It is held from here on, and no
+    /// session before it is finished.
+    ///
+    /// # Errors
+    /// `Exists`, `Held` by one that makes the same session just now, or what the disk says.
+    fn begin(&self, session: &SessionId, holder: &Holder) -> Result<Box<dyn UnfinishedSession>, StoreError>;
+
+    /// Deletes a session with all that is kept of it. Its name goes first, so a crash in the middle leaves no half
+    /// of it; an idle writer of it finds it gone.
+    ///
+    /// # Errors
+    /// `Held`, `NotFound`, or what the disk says; the session stands then as it did.
+    fn delete(&self, session: &SessionId, holder: &Holder) -> Result<(), StoreError>;
+
+    /// Takes away what processes that ended have left of sessions that they were deleting or making, and answers
+    /// of how many.
+    ///
+    /// # Errors
+    /// What the disk says.
+    fn sweep(&self, holder: &Holder) -> Result<u64, StoreError>;
+
+    /// How many bytes a session takes: its log, its blobs, what was set aside. A blob that it shares with another
+    /// session counts for both.
+    ///
+    /// # Errors
+    /// What the disk says.
+    fn bytes(&self, session: &SessionId) -> Result<u64, StoreError>;
+
+    /// The lines of a session's log, byte for byte. Changes nothing and needs no lock, as [`Store::read`].
+    ///
+    /// # Errors
+    /// As for [`Store::read`].
+    fn lines(&self, session: &SessionId) -> Result<Lines, StoreError>;
 
     /// Reads a session and changes nothing. Needs no lock; while somebody writes, the last line may be
     /// found torn.
@@ -66,6 +101,12 @@ pub trait Store: fmt::Debug + Send + Sync {
         blob.finish()
     }
 
+    /// All blobs of a session, by name.
+    ///
+    /// # Errors
+    /// What the disk says.
+    fn blobs(&self, session: &SessionId) -> Result<Vec<BlobName>, StoreError>;
+
     /// Finds the one blob whose name begins with these hexadecimal digits, 8 at least.
     ///
     /// # Errors
@@ -96,6 +137,40 @@ pub trait UnfinishedBlob: fmt::Debug + Send {
     /// `Refused` if a write failed before, or what the disk says.
     fn finish(self: Box<Self>) -> Result<BlobName, StoreError>;
 }
+
+/// A session that is being made of another one's lines. No session before it is finished; dropping it leaves
+/// nothing.
+pub trait UnfinishedSession: fmt::Debug + Send {
+    /// Begins a blob of it.
+    ///
+    /// # Errors
+    /// What the disk says.
+    fn create_blob(&mut self) -> Result<Box<dyn UnfinishedBlob>, StoreError>;
+
+    /// Takes a blob of another session over, without a second copy of its bytes where the disk can do that.
+    ///
+    /// # Errors
+    /// `NoBlob`, `DamagedBlob`, or what the disk says. The others that were taken over stay.
+    fn take_blob(&mut self, from: &SessionId, hash: &Digest) -> Result<BlobName, StoreError>;
+
+    /// Makes it a session, whole or not at all. Its log is `start`, then `lines` as they are, then an `open`, then
+    /// what `after` makes of all those; all of it is synced.
+    ///
+    /// `lines` are whole lines, each with its newline, of rising seq.
+    ///
+    /// # Errors
+    /// `Refused` if `start` or the lines make no log of this session, or what the disk says.
+    fn finish(
+        self: Box<Self>,
+        start: SessionStart,
+        lines: &str,
+        at: Time,
+        after: After<'_>,
+    ) -> Result<Opened, StoreError>;
+}
+
+/// Makes the entries that follow those there are, numbered without gaps.
+pub type After<'a> = &'a mut dyn FnMut(&[Entry]) -> Vec<Entry>;
 
 /// The one that may append to a session.
 ///

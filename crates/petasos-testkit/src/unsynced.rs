@@ -18,8 +18,8 @@ use petasos_core::id::{Digest, SessionId};
 use petasos_core::time::Time;
 use petasos_core::tool::BlobName;
 use petasos_store::{
-    Contents, Disk, DiskFile, DiskLock, Durability, FolderStore, Holder, Listing, LockError, Opened, Opening,
-    Store, StoreError, UnfinishedBlob,
+    Contents, Disk, DiskFile, DiskLock, Durability, FolderStore, Holder, Lines, Listing, LockError, Opened,
+    Opening, Store, StoreError, UnfinishedBlob, UnfinishedSession,
 };
 
 /// A folder store that loses in a power cut what was not synced.
@@ -80,6 +80,30 @@ impl Store for Unsynced {
 
     fn open(&self, session: &SessionId, holder: &Holder, at: Time) -> Result<Opened, StoreError> {
         self.store.open(session, holder, at)
+    }
+
+    fn begin(&self, session: &SessionId, holder: &Holder) -> Result<Box<dyn UnfinishedSession>, StoreError> {
+        self.store.begin(session, holder)
+    }
+
+    fn delete(&self, session: &SessionId, holder: &Holder) -> Result<(), StoreError> {
+        self.store.delete(session, holder)
+    }
+
+    fn sweep(&self, holder: &Holder) -> Result<u64, StoreError> {
+        self.store.sweep(holder)
+    }
+
+    fn bytes(&self, session: &SessionId) -> Result<u64, StoreError> {
+        self.store.bytes(session)
+    }
+
+    fn lines(&self, session: &SessionId) -> Result<Lines, StoreError> {
+        self.store.lines(session)
+    }
+
+    fn blobs(&self, session: &SessionId) -> Result<Vec<BlobName>, StoreError> {
+        self.store.blobs(session)
     }
 
     fn read(&self, session: &SessionId) -> Result<Contents, StoreError> {
@@ -238,6 +262,15 @@ fn is_in(folder: &Path, path: &Path) -> bool {
     path.parent() == Some(folder)
 }
 
+/// The names in a folder, as they are once it has another name.
+fn moved(names: &BTreeMap<PathBuf, Node>, from: &Path, to: &Path) -> Vec<(PathBuf, Node)> {
+    let inside = names.iter().filter_map(|(path, node)| Some((path.strip_prefix(from).ok()?, *node)));
+    inside
+        .filter(|(rest, _)| !rest.as_os_str().is_empty())
+        .map(|(rest, node)| (to.join(rest), node))
+        .collect()
+}
+
 impl Disk for UnsyncedDisk {
     fn make_folder(&self, path: &Path) -> io::Result<()> {
         let mut state = self.state();
@@ -315,9 +348,40 @@ impl Disk for UnsyncedDisk {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         let mut state = self.state();
-        let inode = state.inode(from)?;
+        let node = state.node(from).ok_or(io::ErrorKind::NotFound)?;
         state.check_parent(to)?;
         state.names.remove(from);
+        state.names.insert(to.to_owned(), node);
+        if node == Node::Folder {
+            let inside = moved(&state.names, from, to);
+            state.names.retain(|path, _| !path.starts_with(from));
+            state.names.extend(inside);
+            // What lasts in it does so under either name; which of them lasts is for the folder above to say.
+            let synced_inside = moved(&state.synced_names, from, to);
+            state.synced_names.extend(synced_inside);
+        }
+        Ok(())
+    }
+
+    fn remove_folder(&self, path: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        if state.node(path) != Some(Node::Folder) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        if state.names.keys().any(|name| is_in(path, name)) {
+            return Err(io::ErrorKind::DirectoryNotEmpty.into());
+        }
+        state.names.remove(path);
+        Ok(())
+    }
+
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        let inode = state.inode(from)?;
+        if state.node(to).is_some() {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        state.check_parent(to)?;
         state.names.insert(to.to_owned(), Node::File(inode));
         Ok(())
     }

@@ -40,7 +40,7 @@ async fn write(
     step: Option<u64>,
     world: &World,
 ) -> Result<Written, Refusal> {
-    let setup = Setup::to_look(world.environment.clone(), Arc::clone(&world.disk))?;
+    let setup = Setup::to_look(world.environment.clone(), None, Arc::clone(&world.disk))?;
     let found = setup.find(Some(session)).await?;
     setup.request(&found.id, wire, step).await.map_err(|error| match error {
         RequestError::Log(error) => {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use petasos_runtime::{Event, Listed, Setup};
 
-use super::Refusal;
+use super::{Refusal, transfer};
 use crate::args::SessionsCommand;
 use crate::print::{Printer, line_of};
 use crate::{World, print};
@@ -14,6 +14,7 @@ use crate::{World, print};
 pub(crate) async fn sessions(what: SessionsCommand, world: &World) -> ExitCode {
     let json = match &what {
         SessionsCommand::List { json, .. } | SessionsCommand::Show { json, .. } => *json,
+        SessionsCommand::Export { .. } | SessionsCommand::Import { .. } => false,
     };
     let mut printer = if json { Printer::json() } else { Printer::job() };
     match look(what, world).await {
@@ -23,10 +24,16 @@ pub(crate) async fn sessions(what: SessionsCommand, world: &World) -> ExitCode {
 }
 
 async fn look(what: SessionsCommand, world: &World) -> Result<(), Refusal> {
-    let setup = Setup::to_look(world.environment.clone(), Arc::clone(&world.disk))?;
+    let workspace =
+        if let SessionsCommand::Import { workspace, .. } = &what { workspace.as_deref() } else { None };
+    let setup = Setup::to_look(world.environment.clone(), workspace, Arc::clone(&world.disk))?;
     match what {
         SessionsCommand::List { json, all } => list(&setup, json, all).await,
         SessionsCommand::Show { session, json } => show(&setup, session.as_deref(), json).await,
+        SessionsCommand::Export { session, output } => {
+            transfer::export(&setup, session.as_deref(), output.as_deref()).await
+        }
+        SessionsCommand::Import { file, .. } => transfer::import(&setup, &file).await,
     }
 }
 

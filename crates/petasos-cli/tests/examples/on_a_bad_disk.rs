@@ -212,6 +212,14 @@ impl Disk for BadDisk {
         self.plan.act("remove", Room::TakesNone, || self.below.remove(path))
     }
 
+    fn remove_folder(&self, path: &Path) -> io::Result<()> {
+        self.plan.act("remove folder", Room::TakesNone, || self.below.remove_folder(path))
+    }
+
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.plan.act("link", Room::Takes, || self.below.link(from, to))
+    }
+
     fn lock(&self, path: &Path, holder: &str) -> Result<Box<dyn DiskLock>, LockError> {
         // A lock ends with the process, so of one that is got and lost at once nothing is seen.
         match self.plan.begin("lock") {

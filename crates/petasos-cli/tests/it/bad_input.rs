@@ -418,3 +418,37 @@ fn an_argument_that_is_not_utf_8_is_told() {
     let run = ended(run.arg("run").arg(std::ffi::OsStr::from_bytes(b"caf\xe9")));
     check_refused(&place, &run, &["UTF-8"]);
 }
+
+#[test]
+fn bad_input_an_exported_file_is_not_whole() {
+    let (place, _) = place_with_session();
+    let file = place.work().join("session.jsonl");
+    let exported = place.petasos_does(&["sessions", "export", "-o", "session.jsonl"]);
+    check(&place, &exported, 0, &[]);
+    let other = Place::new();
+    let import = |words: &[&str]| {
+        let run = other.petasos_does(&["sessions", "import", file.to_str().unwrap()]);
+        check_refused(&other, &run, words);
+    };
+    let whole = fs::read_to_string(&file).unwrap();
+    let lines: Vec<&str> = whole.split_inclusive('\n').collect();
+    fs::write(&file, lines[..lines.len() - 1].concat()).unwrap();
+    let cut =
+        format!("line {} of the file: the file ends here, without its last line: it is cut", lines.len());
+    import(&[
+        "session.jsonl is no whole exported session",
+        &cut,
+        "nothing was imported",
+        "sessions export ID",
+    ]);
+    fs::write(&file, whole.replacen("Begin.", "Begun.", 1)).unwrap();
+    import(&["line 3 of the file: it has no right sum"]);
+    fs::write(&file, "a text\n").unwrap();
+    import(&["line 1 of the file: it is no line of a session's log"]);
+    fs::remove_file(&file).unwrap();
+    import(&["session.jsonl cannot be read: No such file"]);
+    fs::create_dir(&file).unwrap();
+    import(&["session.jsonl cannot be read: is a directory"]);
+    let nowhere = place.petasos_does(&["sessions", "export", "-o", "no/such/folder/file"]);
+    check(&place, &nowhere, 2, &["no/such/folder/file cannot be written: No such file", "-o FILE"]);
+}

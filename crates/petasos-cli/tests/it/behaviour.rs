@@ -20,5 +20,6 @@ mod person;
 mod resume;
 mod sessions;
 mod t08;
+mod transfer;
 mod u01;
 mod wires;

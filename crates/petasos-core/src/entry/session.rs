@@ -38,6 +38,9 @@ pub enum Origin {
     Import {
         /// What it was imported from.
         from: Text,
+        /// The last entry that came with it; none if nothing did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seq: Option<Seq>,
     },
     /// A call of another session runs it.
     Child {

@@ -243,6 +243,14 @@ impl Disk for SlowDisk {
         OsDisk.remove(path)
     }
 
+    fn remove_folder(&self, path: &Path) -> std::io::Result<()> {
+        OsDisk.remove_folder(path)
+    }
+
+    fn link(&self, from: &Path, to: &Path) -> std::io::Result<()> {
+        OsDisk.link(from, to)
+    }
+
     fn lock(&self, path: &Path, holder: &str) -> Result<Box<dyn DiskLock>, LockError> {
         OsDisk.lock(path, holder)
     }

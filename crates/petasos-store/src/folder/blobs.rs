@@ -123,6 +123,43 @@ pub(super) fn find(place: &Place, digits: &str) -> Result<BlobName, StoreError> 
     Ok(BlobName { hash, bytes })
 }
 
+/// All blobs, by name.
+pub(super) fn all(place: &Place) -> Result<Vec<BlobName>, StoreError> {
+    let folder = place.blobs();
+    let names = match place.disk.names(&folder) {
+        Ok(names) => names,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(StoreError::of_disk(&folder, error)),
+    };
+    let mut hashes: Vec<Digest> = names.iter().filter_map(|name| name.parse().ok()).collect();
+    hashes.sort();
+    let named = |hash: Digest| {
+        let path = folder.join(hash.to_string());
+        let bytes = place.disk.length(&path).map_err(|error| StoreError::of_disk(&path, error))?;
+        Ok(BlobName { hash, bytes })
+    };
+    hashes.into_iter().map(named).collect()
+}
+
+/// Copies a blob of one session to another one, in pieces.
+pub(super) fn copy(from: &Place, hash: &Digest, to: Place) -> Result<BlobName, StoreError> {
+    let path = from.blobs().join(hash.to_string());
+    let (mut copy, mut at) = (Box::new(Unfinished::create(to)?), 0_u64);
+    loop {
+        let read = from.disk.read(&path, at..at.saturating_add(PIECE));
+        let bytes = read.map_err(|error| StoreError::of_disk(&path, error))?;
+        if bytes.is_empty() {
+            break;
+        }
+        copy.write(&bytes)?;
+        at = at.saturating_add(bytes.len() as u64);
+    }
+    if Digest(copy.hash.clone().finalize().into()) != *hash {
+        return Err(StoreError::DamagedBlob { session: from.session.clone(), hash: *hash });
+    }
+    copy.finish()
+}
+
 /// The hash of a file, read in pieces.
 fn hash_of(place: &Place, path: &Path) -> Result<Digest, StoreError> {
     let (mut hash, mut at) = (Sha256::new(), 0_u64);

@@ -169,7 +169,9 @@ impl<'a> Reading<'a> {
         self.tell_gaps();
         self.found.sort_by_key(|found| (found.damage.from, found.damage.bytes));
         let next = self.seen.last_key_value().map_or(Seq(0), |(seq, _)| seq.next());
+        let place = |(seq, seen): (&Seq, &Seen<'_>)| (*seq, seen.from..seen.from + seen.line.len());
         Log {
+            places: self.seen.iter().map(place).collect(),
             entries: self.seen.into_values().filter_map(|seen| seen.entry).collect(),
             found: self.found,
             named: self.named,

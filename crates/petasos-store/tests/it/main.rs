@@ -15,8 +15,11 @@
 mod battery;
 mod child;
 mod damage;
+mod delete;
+mod export;
 mod format;
 mod full;
+mod made;
 mod power;
 mod random;
 mod say;
