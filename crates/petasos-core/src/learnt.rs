@@ -43,6 +43,8 @@ pub enum Parameter {
     ReasoningBack,
     /// That the model does not think.
     Thinking,
+    /// The format of the reply, as a schema.
+    ResponseFormat,
 }
 
 /// What was learnt of a target.
@@ -75,7 +77,7 @@ const CAP_NAME: &str = "output_cap_name";
 const SEND: &str = "send.";
 
 impl Parameter {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::MaxOutput,
         Self::Temperature,
         Self::StreamOptions,
@@ -84,6 +86,7 @@ impl Parameter {
         Self::SealedReasoning,
         Self::ReasoningBack,
         Self::Thinking,
+        Self::ResponseFormat,
     ];
 
     fn name(self) -> &'static str {
@@ -96,6 +99,7 @@ impl Parameter {
             Self::SealedReasoning => "sealed_reasoning",
             Self::ReasoningBack => "reasoning_back",
             Self::Thinking => "thinking",
+            Self::ResponseFormat => "response_format",
         }
     }
 }

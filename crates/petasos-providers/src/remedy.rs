@@ -21,6 +21,9 @@ const PARAMETERS: &[(&str, Parameter)] = &[
     ("encrypted content", Parameter::SealedReasoning),
     ("reasoning_content", Parameter::ReasoningBack),
     ("thinking.type", Parameter::Thinking),
+    ("response_format", Parameter::ResponseFormat),
+    ("text.format", Parameter::ResponseFormat),
+    ("json_schema", Parameter::ResponseFormat),
 ];
 
 /// Names that are words of everyday English too: they count where the server names its parameter, or quotes it.
@@ -45,6 +48,7 @@ const UNSUPPORTED_WORDS: &[&str] = &[
     "does not support",
     "not permitted",
     "unexpected keyword",
+    "is unavailable",
 ];
 
 /// Words of an output cap that is too large.
@@ -110,7 +114,8 @@ pub(crate) fn is_sent(remedy: Remedy, body: &[u8]) -> bool {
     let names = PARAMETERS.iter().chain(NAMED).filter(|(_, of)| *of == parameter);
     // In a text the quotes are escaped, so only a key looks so.
     let keys = names.map(|(name, _)| format!(",\"{name}\":"));
-    keys.into_iter().any(|key| body.windows(key.len()).any(|window| window == key.as_bytes()))
+    let format = (parameter == Parameter::ResponseFormat).then(|| "\"type\":\"json_schema\"".to_owned());
+    keys.chain(format).any(|key| body.windows(key.len()).any(|window| window == key.as_bytes()))
 }
 
 /// A request that is too long: with less room for the output it may fit, else the window is known now.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use petasos_core::approval::Policy;
 use petasos_core::bounded::Cap;
+use petasos_core::budget::Limits;
 use petasos_core::entry::{Entry, Origin, SessionStart};
 use petasos_core::error::Handled;
 use petasos_core::id::{CallId, Digest, SessionId};
@@ -170,6 +171,8 @@ pub struct Standing {
     pub can_continue: bool,
     /// Calls that wait for a person, in order.
     pub asking: Vec<Asking>,
+    /// What the turn that `Continue` goes on with may use in all; nothing is limited where there is none.
+    pub limits: Limits,
 }
 
 /// A call that waits for a person.
@@ -187,7 +190,11 @@ pub struct Asking {
 
 impl Standing {
     fn of(session: &Session) -> Self {
-        Self { can_continue: session.can_continue(), asking: crate::inspect::asking(session) }
+        Self {
+            can_continue: session.can_continue(),
+            asking: crate::inspect::asking(session),
+            limits: session.turn().map(|turn| turn.told().limits.clone()).unwrap_or_default(),
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use petasos_runtime::{Asking, Op, SessionHandle, WantsTold, how_to_decide};
 use super::run::leave;
 use super::watch::{Stops, watch};
 use super::{Refusal, commands, printer, set_up, unattended};
-use crate::args::{ResumeArguments, Which};
+use crate::args::{HowArguments, ResumeArguments, Which};
 use crate::print::{Printer, line_of, question};
 use crate::{World, print};
 
@@ -54,14 +54,7 @@ async fn go_on(
     let on_ask = unattended(&how, &setup);
     let opening = agent.open(&found.id, |log| setup.terms_for(log, chosen.as_ref(), on_ask));
     let mut session = stops.or(opening).await?;
-    if !how.json {
-        let Target { provider, model, .. } = &session.terms().target;
-        let title = line_of(&found.title, 60);
-        print::talk(&format!("petasos: session {}, {title:?}, model {model} at {provider}", session.id()));
-    }
-    for damage in session.damage() {
-        print::talk(&format!("petasos: the log of session {} is damaged: {damage}", session.id()));
-    }
+    introduce(&session, &found.title, &how);
     printer.knows(session.standing().asking.iter().map(|one| one.call));
     let decided = match decision {
         Some((which, answer)) => Some(decide(&session, which, answer).await?),
@@ -99,12 +92,26 @@ async fn go_on(
             let terms = session.terms().clone();
             let on_ask = if session.standing().asking.is_empty() { on_ask } else { OnAsk::Park };
             let terms = Terms { mode: Mode { on_ask, ..terms.mode }, ..terms };
+            let limits = session.standing().limits.raised_by(&add);
+            setup.check_prices(&Terms { limits, ..terms.clone() })?;
             session.ask(Op::Terms(Box::new(terms))).await?;
             session.ask(Op::Continue { add }).await?;
         }
     }
     let watched = watch(&mut session, printer, &mut stops).await;
     Ok(leave(watched, session).await)
+}
+
+/// Which session goes on, and what is wrong with its log.
+fn introduce(session: &SessionHandle, title: &str, how: &HowArguments) {
+    if !how.json {
+        let Target { provider, model, .. } = &session.terms().target;
+        let title = line_of(title, 60);
+        print::talk(&format!("petasos: session {}, {title:?}, model {model} at {provider}", session.id()));
+    }
+    for damage in session.damage() {
+        print::talk(&format!("petasos: the log of session {} is damaged: {damage}", session.id()));
+    }
 }
 
 /// A call that waits is decided about before the turn goes on.

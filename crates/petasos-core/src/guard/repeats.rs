@@ -76,7 +76,9 @@ pub(crate) fn repeats(reply: &Reply) -> bool {
         Block::Call(call) => has_grown_into(&call.arguments, 0, Part::Arguments),
         Block::Opaque(_) => false,
     });
+    let is_raw = reply.raw.as_ref().is_some_and(|raw| has_grown_into(raw, 0, Part::Arguments));
     is_text
+        || is_raw
         || (1..=reply.blocks.len()).any(|end| are_equal(reply.blocks.iter().take(end).rev().map_while(whole)))
 }
 

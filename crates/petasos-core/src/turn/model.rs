@@ -202,7 +202,7 @@ pub(crate) fn write_reply(pen: &mut Pen<'_>, request: RequestId, reply: PartialR
     let Some(open) = pen.told.step.request.clone() else { return };
     let (usage, micro_usd) = charge(end.usage, end.micro_usd, &open.reserved);
     let used = used(Some(open.purpose), &usage, micro_usd);
-    let (blocks, raw) = reply.into_blocks();
+    let (blocks, raw) = reply.into_blocks(&end.finish);
     pen.write(Reply {
         request,
         blocks,

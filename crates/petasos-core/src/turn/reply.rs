@@ -1,6 +1,6 @@
 //! A reply while it comes: its blocks in order, and what of its text is not in a `partial` entry yet.
 
-use crate::entry::{Block, CallForm, ModelCall, Opaque};
+use crate::entry::{Block, CallForm, FinishReason, ModelCall, Opaque};
 use crate::error::Rejected;
 use crate::guard::repeats::{Part, are_equal, has_grown_into};
 use crate::text::Text;
@@ -126,8 +126,7 @@ impl PartialReply {
             }
             Delta::Raw(text) => {
                 self.size += text.len();
-                self.raw.get_or_insert_default().push_str(&text);
-                false
+                add(self.raw.get_or_insert_default(), &text, Part::Arguments)
             }
         };
         Ok(match (self.size > REPLY_CAP, repeats) {
@@ -183,8 +182,14 @@ impl PartialReply {
         })
     }
 
-    /// The blocks, and the raw text where there is one.
-    pub(crate) fn into_blocks(self) -> (Vec<Block>, Option<Text>) {
+    /// The blocks, and the raw text where it says more than they do: of a call that came in no native form, or of what
+    /// was cut before anybody could tell what it is.
+    pub(crate) fn into_blocks(self, finish: &FinishReason) -> (Vec<Block>, Option<Text>) {
+        let is_written = |block: &Growing| match block {
+            Growing::Call { form, .. } => *form != CallForm::Native,
+            Growing::Text(_) | Growing::Reasoning(_) | Growing::Opaque(_) => false,
+        };
+        let says_more = *finish == FinishReason::Cut || self.blocks.iter().any(is_written);
         let blocks = self.blocks.into_iter().map(|block| match block {
             Growing::Text(text) => Block::Text(text.into()),
             Growing::Reasoning(text) => Block::Reasoning(text.into()),
@@ -193,6 +198,6 @@ impl PartialReply {
                 Block::Call(ModelCall { wire_id, name, arguments: arguments.into(), form, complete })
             }
         });
-        (blocks.collect(), self.raw.map(Text::from))
+        (blocks.collect(), self.raw.filter(|_| says_more).map(Text::from))
     }
 }

@@ -282,7 +282,8 @@ impl Encoder for ChatEncoder {
         if may_choose && params.tool_choice == ToolChoice::Forbidden {
             end.push_str(",\"tool_choice\":\"none\"");
         }
-        if let Some(schema) = self.formats.of(params.tool_choice) {
+        let format = self.formats.of(params.tool_choice);
+        if let Some(schema) = format.filter(|_| self.learnt.sends(Parameter::ResponseFormat)) {
             end.push_str(&format!(
                 ",\"response_format\":{{\"type\":\"json_schema\",\"json_schema\":{{\"name\":\"reply\",\
                  \"schema\":{schema}}}}}"

@@ -21,6 +21,8 @@ pub(crate) struct ConstrainedReader {
     state: State,
     /// Objects before this one.
     objects: usize,
+    /// The call of this object: it is told once all of it is there, for it may only be quoted.
+    call: Option<Held>,
     /// Text as it came, of which nobody knows yet whether it is ours.
     raw: String,
     found: Found,
@@ -33,10 +35,7 @@ enum State {
     Arguments(ToEnd),
     Answer(Unescape),
     /// Behind the arguments, or the text of the answer.
-    Closing {
-        end: ToEnd,
-        of: Kind,
-    },
+    Closing(ToEnd),
     /// Behind an object, with the blanks that came.
     Between(String),
     /// What nobody asked for.
@@ -45,16 +44,26 @@ enum State {
     Foreign(TextReader),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Call,
-    Answer,
+/// A call as far as it came.
+#[derive(Clone, Debug)]
+struct Held {
+    name: String,
+    arguments: String,
+    /// The object, as it is written.
+    text: String,
 }
 
 impl ConstrainedReader {
     pub(super) fn new(asked: Arc<Asked>) -> Self {
         let state = State::Opening(String::new());
-        Self { asked, state, objects: 0, raw: String::new(), found: Found::new(CallForm::Constrained) }
+        Self {
+            asked,
+            state,
+            objects: 0,
+            call: None,
+            raw: String::new(),
+            found: Found::new(CallForm::Constrained),
+        }
     }
 
     /// What is none of ours is read as plain text from its beginning.
@@ -71,10 +80,13 @@ impl ConstrainedReader {
             State::Opening(held) => self.open(held, text),
             State::Arguments(mut end) => {
                 let rest = end.take(text);
-                let taken = text.len() - rest.unwrap_or_default().len();
-                self.found.arguments(text.get(..taken).unwrap_or_default());
+                let taken = text.get(..text.len() - rest.unwrap_or_default().len()).unwrap_or_default();
+                if let Some(held) = &mut self.call {
+                    held.arguments.push_str(taken);
+                    held.text.push_str(taken);
+                }
                 self.state = match rest {
-                    Some(_) => State::Closing { end: ToEnd::of(1), of: Kind::Call },
+                    Some(_) => State::Closing(ToEnd::of(1)),
                     None => State::Arguments(end),
                 };
                 rest.unwrap_or_default()
@@ -84,22 +96,20 @@ impl ConstrainedReader {
                 let rest = unescape.take(text, &mut said);
                 self.found.text(&said);
                 self.state = match rest {
-                    Some(_) => State::Closing { end: ToEnd::of(2), of: Kind::Answer },
+                    Some(_) => State::Closing(ToEnd::of(2)),
                     None => State::Answer(unescape),
                 };
                 rest.unwrap_or_default()
             }
-            State::Closing { mut end, of } => {
+            State::Closing(mut end) => {
                 let rest = end.take(text);
+                let taken = text.get(..text.len() - rest.unwrap_or_default().len()).unwrap_or_default();
+                if let Some(held) = &mut self.call {
+                    held.text.push_str(taken);
+                }
                 match rest {
-                    None => self.state = State::Closing { end, of },
-                    Some(_) => {
-                        if of == Kind::Call {
-                            self.found.is_whole();
-                        }
-                        self.objects += 1;
-                        self.state = State::Between(String::new());
-                    }
+                    None => self.state = State::Closing(end),
+                    Some(_) => self.close(),
                 }
                 rest.unwrap_or_default()
             }
@@ -116,6 +126,29 @@ impl ConstrainedReader {
         }
     }
 
+    /// All of an object is there.
+    fn close(&mut self) {
+        self.objects += 1;
+        self.state = State::Between(String::new());
+        match self.call.take() {
+            // A server that passes over formats lets the model show what it read.
+            Some(held) if self.asked.is_quoted(&held.name, &held.arguments) => {
+                self.found.text(&held.text);
+                self.state = State::Tail;
+            }
+            Some(held) => {
+                self.begin(&held);
+                self.found.is_whole();
+            }
+            None => {}
+        }
+    }
+
+    fn begin(&mut self, held: &Held) {
+        self.found.begin(&held.name);
+        self.found.arguments(&held.arguments);
+    }
+
     fn open<'a>(&mut self, mut held: String, text: &'a str) -> &'a str {
         for (at, letter) in text.char_indices() {
             held.push(letter);
@@ -123,8 +156,8 @@ impl ConstrainedReader {
             match Opening::of(&held, &self.asked) {
                 Opening::More => continue,
                 Opening::Call(name) => {
-                    self.found.begin(&name);
-                    self.found.arguments("{");
+                    self.call =
+                        Some(Held { name, arguments: String::from('{'), text: std::mem::take(&mut held) });
                     self.state = State::Arguments(ToEnd::of(1));
                 }
                 Opening::Answer => self.state = State::Answer(Unescape::default()),
@@ -169,7 +202,7 @@ impl ReadsText for ConstrainedReader {
             State::Opening(_)
             | State::Arguments(_)
             | State::Answer(_)
-            | State::Closing { .. }
+            | State::Closing(_)
             | State::Between(_)
             | State::Tail => self.found.raw(&std::mem::take(&mut self.raw)),
         }
@@ -196,7 +229,13 @@ impl ReadsText for ConstrainedReader {
                 self.state = State::Foreign(reader);
                 return;
             }
-            State::Arguments(_) | State::Closing { .. } | State::Between(_) | State::Tail => {}
+            // A call that was cut: it never runs.
+            State::Arguments(_) | State::Closing(_) => {
+                if let Some(held) = self.call.take() {
+                    self.begin(&held);
+                }
+            }
+            State::Between(_) | State::Tail => {}
         }
         self.found.end(finish);
     }
@@ -207,7 +246,7 @@ impl ReadsText for ConstrainedReader {
             State::Opening(_)
             | State::Arguments(_)
             | State::Answer(_)
-            | State::Closing { .. }
+            | State::Closing(_)
             | State::Between(_)
             | State::Tail => &mut self.found,
         }

@@ -42,7 +42,7 @@ pub(crate) struct TextReader {
     state: State,
     /// Letters of the lead-in.
     lead: usize,
-    /// All text, until there is a call: only then is it kept beside the blocks.
+    /// All text, until there is a call, or what may be one has become long: then it is told as it is written too.
     raw: Raw,
     found: Found,
 }
@@ -280,6 +280,14 @@ impl ReadsText for TextReader {
             self.letter(letter, &mut said);
         }
         self.found.text(&said);
+        // What is held back for long is told as it is written: who looks for a reply without end sees it.
+        let held = match &self.state {
+            State::Marked { inside: held, .. } | State::Loose(held) => held.len(),
+            State::Line(_) | State::Lead | State::Behind(_) | State::Plain => 0,
+        };
+        if held > LONGEST {
+            self.tell_raw();
+        }
     }
 
     fn end(&mut self, finish: &FinishReason) {

@@ -1,7 +1,7 @@
 //! What servers say they do not take, and how the next request is written.
 
 use petasos_core::learnt::{Adapt, CapName, Learnt, Parameter};
-use petasos_core::request::{Params, Tail, Target, ToolChoice, Wire};
+use petasos_core::request::{Params, Tail, Target, ToolChoice, ToolMode, Wire};
 use petasos_core::turn::Remedy;
 use petasos_providers::{ErrorAnswer, classify, encoder_knowing};
 use petasos_testkit::check_request::check_request;
@@ -180,6 +180,16 @@ fn case_d11_a_parameter_that_is_not_taken_is_left_out_or_renamed() {
             without(Parameter::Thinking),
         ),
         (
+            400,
+            r#"{"error":{"message":"This response_format type is unavailable now","type":"invalid_request_error"}}"#,
+            without(Parameter::ResponseFormat),
+        ),
+        (
+            400,
+            r#"{"error":{"message":"Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.","param":"response_format"}}"#,
+            without(Parameter::ResponseFormat),
+        ),
+        (
             500,
             r#"{"error":{"message":"unknown parameter: 'stream_options'"}}"#,
             without(Parameter::StreamOptions),
@@ -283,6 +293,14 @@ fn p04_requests_are_written_as_was_learnt() {
     check(Parameter::MaxOutput, [&["-max_tokens"], &["-max_output_tokens"], &[]]);
     check(Parameter::Store, [&[], &["-store"], &[]]);
     check(Parameter::SealedReasoning, [&[], &["-include"], &[]]);
+    for (wire, format) in [(Wire::Chat, "response_format"), (Wire::Responses, "text")] {
+        let target = Target { tool_mode: ToolMode::Constrained, ..target_on(wire) };
+        let keys = |learnt| body(&target, &learnt).as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        let (usual, mut now) = (keys(Learnt::default()), keys(without(Parameter::ResponseFormat)));
+        now.push(format.to_owned());
+        now.sort();
+        assert_eq!(usual, now);
+    }
     let other = Learnt { cap_name: CapName::Other, ..Learnt::default() };
     assert_eq!(changes(Wire::Chat, &other), ["-max_tokens", "+max_completion_tokens"]);
 }

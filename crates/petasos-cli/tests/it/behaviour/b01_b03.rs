@@ -112,6 +112,29 @@ fn b01_a_limit_of_money_is_refused_where_a_price_is_unknown() {
     assert_eq!(server.finish().len(), 0);
 }
 
+/// A turn that was begun with a known price is not gone on with where nobody knows it any more: it says so, and no
+/// request is made.
+#[test]
+fn b01_a_turn_whose_price_became_unknown_says_so_and_goes_on_once_it_is_known() {
+    let place = Place::new();
+    let elsewhere = |price: &str| {
+        format!("model: {{base_url: \"http://192.0.2.1/v1\", name: m{price}}}\nlimits: {{usd: 0.01}}\n")
+    };
+    // The worst case of one request is above the limit, so none is made.
+    place.settings(&elsewhere(", price: {input: 1, output: 5}"));
+    let run = place.petasos_does(&["run", "--json", "hello"]);
+    assert_eq!((run.code, &run.result()["budget"]), (10, &json!("money")), "{run:?}");
+    place.settings(&elsewhere(""));
+    let run = place.petasos_does(&["resume", "--json", "--add-usd", "0.50"]);
+    let result = run.result();
+    let message = result["error"]["message"].as_str().unwrap();
+    assert_eq!((run.code, &result["error"]["kind"]), (2, &json!("config")), "{run:?}");
+    assert!(message.contains("the price of m"), "{message}");
+    place.settings(&elsewhere(", price: {input: 1, output: 5}"));
+    let run = place.petasos_does(&["resume", "--json", "--add-usd", "0.001"]);
+    assert_eq!((run.code, &run.result()["budget"]), (10, &json!("money")), "{run:?}");
+}
+
 #[test]
 fn bad_amounts_of_dollars_are_told() {
     let place = Place::new();

@@ -111,6 +111,33 @@ fn l10_arguments_without_end_are_cut() {
     assert!(call.arguments.len() < 18 << 10, "{}", call.arguments.len());
 }
 
+/// What may be a call written as text is held back until it is whole, so there is no block of it yet.
+#[test]
+fn l10_what_is_held_back_of_a_reply_is_looked_at_as_well() {
+    let held = || {
+        let begun = r#"<tool_call>{"name":"write","arguments":{"content":""#;
+        let endless = format!("{begun}{}", "a".repeat(40_000));
+        let deltas =
+            endless.as_bytes().chunks(100).map(|piece| std::str::from_utf8(piece).unwrap().to_owned());
+        text("").with_deltas(deltas.map(|piece| Delta::Raw(piece.into())))
+    };
+    let ran = saying([held()]);
+    assert_eq!((ran.status, ran.reply.as_str()), (Some(StopReason::Completed), "done"));
+    let reply = replies(&ran)[0].clone();
+    assert_eq!(reply.finish, FinishReason::Cut);
+    let raw = reply.raw.unwrap();
+    assert!(raw.starts_with("<tool_call>") && raw.len() < 18 << 10, "{}", raw.len());
+    let ran = saying([held(), calls(["write"]), held()]);
+    assert_eq!(ran.status, Some(StopReason::Stuck));
+}
+
+/// It is kept where it says more than the blocks: not of what turned out to be plain text.
+#[test]
+fn l10_what_was_held_back_and_is_text_is_not_kept_twice() {
+    let ran = saying([text("not a call").with_deltas([Delta::Raw("not a call".into())])]);
+    assert_eq!((ran.reply.as_str(), &replies(&ran)[0].raw), ("not a call", &None));
+}
+
 #[test]
 fn l10_reasoning_that_repeats_itself_is_cut() {
     let ran = saying([text("So.").after_reasoning(&"Wait, let me think again. ".repeat(400))]);
