@@ -23,6 +23,7 @@ mod licences;
 mod report;
 mod requests;
 mod rust_text;
+mod soak;
 mod syncs;
 mod tidy;
 mod workspace;
@@ -45,6 +46,10 @@ cargo xtask <check>
 By hand, no part of ci:
 
   requests VALIDATOR [COUNT]   so many requests on each wire (10000), judged by that Python program
+  soak       kills the binary at random and goes on, until nothing is left to do; tells what was lost or doubled
+             --minutes N   how long (1)
+             --seed S      of the runs (1)
+             --only RUN    the one run of that seed
 ";
 
 fn main() -> ExitCode {
@@ -63,6 +68,7 @@ fn main() -> ExitCode {
             Ok(count) => requests::run(validator, count),
             Err(error) => Err(anyhow::anyhow!("{count} is no count: {error}")),
         },
+        ["soak", rest @ ..] => soak::Soak::parse(rest).and_then(|soak| soak::run(&soak)),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;

@@ -4,6 +4,7 @@
 //! The driver knows no more than a person would: it looks at the log and does what comes next, until there is nothing
 //! left. So the run that nobody ends and every other one are driven alike.
 
+pub mod chance;
 pub mod judge;
 mod log;
 mod place;
@@ -107,6 +108,13 @@ impl<'a> Drive<'a> {
         let server = if wires.0 == wires.1 { server } else { server.with_breaks() };
         let place = Place::new(&server.base_url(), &scene.files);
         Self { programs, scene, place, server, wires, log: Log::default(), report: Report::default() }
+    }
+
+    /// With one more line in its settings.
+    #[must_use]
+    pub fn with_setting(self, line: &str) -> Self {
+        self.place.add_setting(line);
+        self
     }
 
     /// Goes on until there is nothing left to do, and judges the end. `fault` says what ends each process.

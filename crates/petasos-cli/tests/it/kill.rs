@@ -154,3 +154,17 @@ fn s01_a_kill_at_every_act_of_the_disk_loses_nothing_and_runs_nothing_twice() {
 fn s01_a_power_cut_at_every_act_of_the_disk_loses_nothing_that_was_synced_and_runs_nothing_twice() {
     kill_at_every(WITHOUT_POWER);
 }
+
+/// The judge sees what is not synced: the same list finds fault with a store that was told not to.
+#[test]
+fn s01_a_power_cut_takes_what_was_told_where_nothing_is_synced() {
+    let (programs, scenes) = (programs(), scenes::all());
+    let drive =
+        || Drive::new(&programs, &scenes[0], (Wire::Chat, Wire::Chat)).with_setting("durability: process");
+    let report = drive().to_the_end(|_| Fault::List);
+    let last = report.acts[0].iter().position(|act| act == "line turn_end").unwrap() as u64 + 1;
+    let fault = |process| if process == 0 { Fault::Act("cut-before", last) } else { Fault::None };
+    let judged = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drive().to_the_end(fault)));
+    let why = judged.unwrap_err().downcast::<String>().unwrap();
+    assert!(why.starts_with("lost: told and not kept"), "{why}");
+}

@@ -29,6 +29,12 @@ impl Place {
         place
     }
 
+    pub(super) fn add_setting(&self, line: &str) {
+        let config = self.home().join("config.yaml");
+        let before = fs::read_to_string(&config).unwrap();
+        fs::write(&config, format!("{before}{line}\n")).unwrap();
+    }
+
     pub(super) fn home(&self) -> PathBuf {
         self.folder.path().join("home")
     }
