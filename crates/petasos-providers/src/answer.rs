@@ -11,10 +11,11 @@ use petasos_core::request::{Target, Wire};
 use petasos_core::stop::FailureKind;
 use petasos_core::text::Text;
 use petasos_core::turn::{Delta, Failure, REPLY_CAP, ReplyEnd};
-use petasos_core::usage::Usage;
 
 use crate::anthropic::MessagesDecoder;
 use crate::classify::{Reported, classify_reported, is_html, printable, sample};
+pub(crate) use crate::counting::Counted;
+use crate::counting::{Counting, Said};
 use crate::counts::Counts;
 use crate::finish::given_up;
 pub(crate) use crate::finish::other_finish;
@@ -22,7 +23,7 @@ use crate::openai_chat::ChatDecoder;
 use crate::openai_responses::ResponsesDecoder;
 use crate::packing::{is_gzip, may_be_gzip, packed};
 use crate::provider::ReplyEvent;
-use crate::quirks::{CostTold, Quirks, origin};
+use crate::quirks::{Quirks, origin};
 use crate::secret::Secret;
 use crate::spoken::{Met, other_wires, wire_name, wire_of_event};
 use crate::sse::{EVENT_CAP, SseEvent, SseReader};
@@ -81,11 +82,8 @@ pub(crate) struct Answer {
     host: Text,
     key: Option<Secret>,
     bytes: usize,
-    /// The usage as told last.
-    pub(crate) usage: Option<Usage>,
-    /// What it costs, as told last by a server that is known to tell.
-    micro_usd: Option<u64>,
-    cost_told: CostTold,
+    counting: Counting,
+    said: Said,
     /// The model as the server named it.
     pub(crate) model: Option<Text>,
     /// An error that the event told which is being read.
@@ -116,9 +114,8 @@ impl AnswerDecoder {
             host: host.into(),
             key: None,
             bytes: 0,
-            usage: None,
-            micro_usd: None,
-            cost_told: quirks.cost_told,
+            counting: Counting::new(quirks.cost_told),
+            said: Said::Nothing,
             model: None,
             reported: None,
             events: VecDeque::new(),
@@ -394,14 +391,14 @@ impl Answer {
         self.ended.is_some()
     }
 
-    /// Takes in what was used, as an event tells it. The last word counts: where a server reports with each event,
-    /// each holds the whole so far.
-    pub(crate) fn count(&mut self, counts: Counts) {
-        self.usage = counts.usage.or(self.usage);
-        match self.cost_told {
-            CostTold::InUsage => self.micro_usd = counts.micro_usd.or(self.micro_usd),
-            CostTold::Nowhere => {}
-        }
+    /// Takes in what was used, as an event tells it.
+    pub(crate) fn count(&mut self, counts: Counts, counted: Counted) -> Fed {
+        if self.counting.take(counts, counted) { Fed::Progress } else { Fed::Nothing }
+    }
+
+    /// What was told of the usage is all of it.
+    pub(crate) fn end_counting(&mut self) {
+        self.counting.end();
     }
 
     /// Hands deltas on; `size` is that of the whole reply so far, in bytes and [`BLOCK`]s.
@@ -411,6 +408,9 @@ impl Answer {
             return;
         }
         if !self.has_ended() {
+            if !deltas.is_empty() {
+                self.said = Said::Something;
+            }
             self.events.extend(deltas.into_iter().map(ReplyEvent::Delta));
         }
     }
@@ -421,14 +421,16 @@ impl Answer {
             return;
         }
         if let Some((word, kind)) = given_up(&finish) {
+            self.end_counting();
             self.fail(Ended::Told, kind, &format!("{} gave the reply up ({word})", self.host));
             return;
         }
         self.ended = Some(Ended::Whole);
+        let Counts { usage, micro_usd } = self.counting.of_reply(self.said);
         self.events.push_back(ReplyEvent::Done(ReplyEnd {
             finish,
-            usage: self.usage,
-            micro_usd: self.micro_usd,
+            usage,
+            micro_usd,
             timing: Timing::default(),
             model: self.model.take(),
             window: None,
@@ -463,12 +465,11 @@ impl Answer {
     pub(crate) fn fail_reported(&mut self, reported: &Reported) {
         let reported = reported.clone().without_key(self.key.as_ref());
         let failure = classify_reported(&self.host, &reported);
-        self.fail_with(Ended::Told, Failure { usage: self.usage, micro_usd: self.micro_usd, ..failure });
+        self.fail_with(Ended::Told, failure);
     }
 
     fn fail(&mut self, ended: Ended, kind: FailureKind, message: &str) {
-        let message = message.into();
-        let (usage, micro_usd) = (self.usage, self.micro_usd);
+        let (message, usage, micro_usd) = (message.into(), None, None);
         self.fail_with(
             ended,
             Failure { kind, status: None, message, retry_after: None, remedy: None, usage, micro_usd },
@@ -480,7 +481,8 @@ impl Answer {
             return;
         }
         self.ended = Some(ended);
-        self.events.push_back(ReplyEvent::Failed(failure));
+        let Counts { usage, micro_usd } = self.counting.of_failure(self.said);
+        self.events.push_back(ReplyEvent::Failed(Failure { usage, micro_usd, ..failure }));
     }
 
     fn without_key(&self, text: &str) -> String {

@@ -100,7 +100,8 @@ impl Fields<'_> {
         let total = known(self.total_tokens);
         // Some servers send both names, and a 0 under the one that is not of the wire.
         let either = |one, other| known(one).max(known(other));
-        let input = either(self.prompt_tokens, self.input_tokens);
+        // No request has no input: a gateway that does not know it says 0.
+        let input = either(self.prompt_tokens, self.input_tokens).filter(|input| *input > 0);
         let output = either(self.completion_tokens, self.output_tokens);
         let (input, output) = match (input, output) {
             (Some(input), Some(output)) => (input, output),

@@ -9,6 +9,7 @@ mod anthropic;
 mod brackets;
 mod catalog;
 mod classify;
+mod counting;
 mod counts;
 mod endpoint;
 mod error;

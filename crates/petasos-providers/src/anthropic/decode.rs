@@ -10,9 +10,10 @@ use serde_json::value::RawValue;
 
 use super::event::{BlockStart, Event, EventType, Message, Piece};
 use super::tokens::Tokens;
-use crate::answer::{Answer, BLOCK, Fed, other_finish};
+use crate::answer::{Answer, BLOCK, Counted, Fed, other_finish};
 use crate::brackets::Brackets;
 use crate::classify::Reported;
+use crate::counts::Counts;
 use crate::sse::SseEvent;
 use crate::wire::{Ending, WireDecoder};
 use crate::writing::json;
@@ -117,7 +118,10 @@ impl MessagesDecoder {
         match event_type {
             EventType::MessageStart => {
                 if let Some(message) = event.message() {
-                    self.message(&message, answer);
+                    name_model(&message, answer);
+                    if let Some(usage) = message.usage {
+                        self.tokens.begin(usage);
+                    }
                 }
             }
             EventType::BlockStart => {
@@ -137,21 +141,18 @@ impl MessagesDecoder {
             EventType::MessageDelta => self.told_finish(event.stop_reason()),
             EventType::MessageStop | EventType::Error | EventType::Foreign => {}
         }
-        if let Some(usage) = event.usage {
-            self.tokens.take(usage);
-            answer.usage = self.tokens.usage();
+        let is_end = matches!(event_type, EventType::MessageDelta | EventType::MessageStop);
+        match event.usage {
+            Some(usage) if is_end => self.count_at_end(usage, answer),
+            Some(usage) => self.tokens.begin(usage),
+            None => {}
         }
         answer.emit(deltas, self.size);
     }
 
-    fn message(&mut self, message: &Message<'_>, answer: &mut Answer) {
-        if let Some(model) = message.model().filter(|_| answer.model.is_none()) {
-            answer.model = Some(model.into());
-        }
-        if let Some(usage) = message.usage {
-            self.tokens.take(usage);
-            answer.usage = self.tokens.usage();
-        }
+    fn count_at_end(&mut self, usage: &RawValue, answer: &mut Answer) {
+        self.tokens.end(usage);
+        answer.count(Counts { usage: self.tokens.usage(), micro_usd: None }, Counted::AtTheEnd);
     }
 
     fn told_finish(&mut self, reason: Option<String>) {
@@ -361,7 +362,10 @@ impl WireDecoder for MessagesDecoder {
 
     fn whole(&mut self, body: &str, answer: &mut Answer) -> bool {
         let Some(message) = Message::read(body) else { return false };
-        self.message(&message, answer);
+        name_model(&message, answer);
+        if let Some(usage) = message.usage {
+            self.count_at_end(usage, answer);
+        }
         let mut deltas = Vec::new();
         for (index, block) in (0..).zip(message.blocks()) {
             self.start(Some(index), block, &mut deltas);
@@ -402,6 +406,12 @@ impl WireDecoder for MessagesDecoder {
 
     fn server(&self) -> &'static str {
         "Messages"
+    }
+}
+
+fn name_model(message: &Message<'_>, answer: &mut Answer) {
+    if answer.model.is_none() {
+        answer.model = message.model().map(Text::from);
     }
 }
 

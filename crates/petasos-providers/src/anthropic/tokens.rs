@@ -4,7 +4,7 @@ use petasos_core::usage::Usage;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::lenient::{number, object};
+use crate::lenient::{known, number, object};
 
 #[derive(Deserialize)]
 struct Fields<'a> {
@@ -28,20 +28,44 @@ struct Details<'a> {
 
 /// Tokens as told so far. Each number is that of the whole reply up to its event, so the last one counts and
 /// nothing is added up; a 0 behind another number is a server that did not know any more.
+///
+/// The input is told at the start or at the end; the output at the end alone, for what stands at the start (1 at
+/// Anthropic) was put there before there was any.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tokens {
     /// Not those that are in the two below.
     input: u64,
     cache_written: u64,
     cache_read: u64,
-    output: u64,
+    /// None before the end.
+    output: Option<u64>,
     thinking: u64,
 }
 
 impl Tokens {
-    /// Takes in the usage of an event.
-    pub(super) fn take(&mut self, usage: &RawValue) {
+    /// Takes in the usage at the start of a reply.
+    pub(super) fn begin(&mut self, usage: &RawValue) {
+        if let Some(fields) = object::<Fields<'_>>(usage) {
+            self.take_input(&fields);
+        }
+    }
+
+    /// Takes in the usage at its end.
+    pub(super) fn end(&mut self, usage: &RawValue) {
         let Some(fields) = object::<Fields<'_>>(usage) else { return };
+        self.take_input(&fields);
+        let details = fields.output_tokens_details.and_then(object::<Details<'_>>);
+        let thinking = details.map_or(0, |details| number(details.thinking_tokens));
+        if thinking > 0 {
+            self.thinking = thinking;
+        }
+        self.output = known(fields.output_tokens)
+            .filter(|told| *told > 0)
+            .or(self.output)
+            .or(known(fields.output_tokens));
+    }
+
+    fn take_input(&mut self, fields: &Fields<'_>) {
         let input = [fields.input_tokens, fields.cache_creation_input_tokens, fields.cache_read_input_tokens];
         // The three are parts of one number, so they count together: an estimate at the start holds what turns
         // out to be from the cache.
@@ -53,24 +77,14 @@ impl Tokens {
                 }
             }
         }
-        let details = fields.output_tokens_details.and_then(object::<Details<'_>>);
-        let thinking = details.map_or(0, |details| number(details.thinking_tokens));
-        for (mine, told) in [(&mut self.output, number(fields.output_tokens)), (&mut self.thinking, thinking)]
-        {
-            if told > 0 {
-                *mine = told;
-            }
-        }
     }
 
-    /// What was used; nothing if nobody said, for unknown is not zero.
+    /// What was used; nothing unless both sides were told, for unknown is not zero.
     pub(super) fn usage(self) -> Option<Usage> {
-        if self == Self::default() {
-            return None;
-        }
+        let output = self.output?;
         let input = self.input.saturating_add(self.cache_written).saturating_add(self.cache_read);
-        let reasoning = self.thinking.min(self.output);
+        let reasoning = self.thinking.min(output);
         let (cached, cache_written) = (self.cache_read, self.cache_written);
-        Some(Usage { input, output: self.output, cached, reasoning, cache_written })
+        Some(Usage { input, output, cached, reasoning, cache_written })
     }
 }

@@ -10,7 +10,7 @@ use super::Echo;
 use super::calls::{Completing, GrowingCalls};
 use super::chunk::{Choice, Chunk, Words};
 use super::think::Think;
-use crate::answer::{Answer, BLOCK, Fed, other_finish};
+use crate::answer::{Answer, BLOCK, Counted, Fed, other_finish};
 use crate::classify::Reported;
 use crate::quirks::ReasoningBack;
 use crate::sse::SseEvent;
@@ -85,10 +85,7 @@ impl ChatDecoder {
         if let Some(model) = chunk.model().filter(|_| answer.model.is_none()) {
             answer.model = Some(model.into());
         }
-        // The last word counts: where a server reports with each chunk, each holds the whole so far.
-        let before = answer.usage;
-        answer.count(chunk.counts());
-        let mut is_news = answer.usage != before;
+        let mut is_news = false;
         let mut deltas = Vec::new();
         for choice in chunk.choices().iter().filter(|choice| choice.is_first()) {
             match self.choice(choice, &mut deltas) {
@@ -99,6 +96,9 @@ impl ChatDecoder {
                 }
             }
         }
+        let is_error = chunk.error().is_some() || chunk.is_error();
+        let counted = if is_error || self.finish.is_some() { Counted::AtTheEnd } else { Counted::SoFar };
+        is_news |= answer.count(chunk.counts(), counted) == Fed::Progress;
         self.emit(deltas, answer);
         if answer.has_ended() {
             return Fed::Progress;
@@ -252,6 +252,9 @@ impl WireDecoder for ChatDecoder {
     }
 
     fn end(&mut self, ending: Ending, answer: &mut Answer) {
+        if self.finish.is_some() || ending == Ending::Marked {
+            answer.end_counting();
+        }
         let finish = match (self.finish.take(), ending) {
             (Some(finish), _) => finish,
             (None, Ending::Marked) => FinishReason::Other(Text::default()),

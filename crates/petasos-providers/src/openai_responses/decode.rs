@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::event::{Event, Item, Kind, Manner, Response, Slot, Words};
 use super::items::{Completing, GrowingItems, Refusal};
-use crate::answer::{Answer, Fed, other_finish};
+use crate::answer::{Answer, Counted, Fed, other_finish};
 use crate::classify::Reported;
 use crate::sse::SseEvent;
 use crate::wire::{Ending, WireDecoder};
@@ -183,7 +183,8 @@ impl WireDecoder for ResponsesDecoder {
         let bare = || standing.map(|_| data);
         let response = read.response().map(RawValue::get).or_else(bare);
         let response = response.and_then(|response| Response::read(response).ok()).unwrap_or_default();
-        response.tell(answer);
+        let counted = if standing.is_some() { Counted::AtTheEnd } else { Counted::SoFar };
+        response.tell(counted, answer);
         if let Some(standing) = standing {
             self.finish(&response, standing, answer);
             return Fed::Progress;
@@ -206,7 +207,7 @@ impl WireDecoder for ResponsesDecoder {
         if response.output().is_none() || response.error.is_some() {
             return false;
         }
-        response.tell(answer);
+        response.tell(Counted::AtTheEnd, answer);
         self.finish(&response, Standing::Completed, answer);
         true
     }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::Error as _;
 use serde_json::value::RawValue;
 
-use crate::answer::Answer;
+use crate::answer::{Answer, Counted};
 use crate::counts::Counts;
 use crate::lenient::{number, plain, string};
 
@@ -208,11 +208,11 @@ impl<'a> Response<'a> {
     }
 
     /// Tells what it says of the model and of the usage; the last word counts.
-    pub(super) fn tell(&self, answer: &mut Answer) {
+    pub(super) fn tell(&self, counted: Counted, answer: &mut Answer) {
         if answer.model.is_none() {
             answer.model = word(self.model).map(Text::from);
         }
-        answer.count(self.usage.map(Counts::read).unwrap_or_default());
+        answer.count(self.usage.map(Counts::read).unwrap_or_default(), counted);
     }
 
     pub(super) fn status(&self) -> Option<String> {

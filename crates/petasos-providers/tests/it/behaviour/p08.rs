@@ -8,6 +8,14 @@ use petasos_providers::{
 
 /// Usage and cost of a reply that a provider streams in these events.
 fn told(provider: &str, wire: Wire, events: &[&str]) -> (Option<[u64; 5]>, Option<u64>) {
+    match end(provider, wire, events) {
+        Ok(told) => told,
+        Err(failure) => panic!("{failure:?}"),
+    }
+}
+
+/// The same of a reply that is whole, or of one that failed.
+fn end(provider: &str, wire: Wire, events: &[&str]) -> Result<Told, Told> {
     let target = Target { provider: provider.into(), model: "m".into(), wire, tool_mode: ToolMode::Native };
     let mut decoder = AnswerDecoder::new(&target, "models.example");
     for event in events {
@@ -15,15 +23,20 @@ fn told(provider: &str, wire: Wire, events: &[&str]) -> (Option<[u64; 5]>, Optio
     }
     decoder.finish();
     while let Some(event) = decoder.next_event() {
-        if let ReplyEvent::Done(end) = event {
-            let numbers = end.usage.map(|usage| {
-                let Usage { input, output, cached, reasoning, cache_written } = usage;
-                [input, output, cached, reasoning, cache_written]
-            });
-            return (numbers, end.micro_usd);
+        match event {
+            ReplyEvent::Done(end) => return Ok((end.usage.map(numbers), end.micro_usd)),
+            ReplyEvent::Failed(failure) => return Err((failure.usage.map(numbers), failure.micro_usd)),
+            ReplyEvent::Delta(_) => {}
         }
     }
     panic!("no end");
+}
+
+type Told = (Option<[u64; 5]>, Option<u64>);
+
+fn numbers(usage: Usage) -> [u64; 5] {
+    let Usage { input, output, cached, reasoning, cache_written } = usage;
+    [input, output, cached, reasoning, cache_written]
 }
 
 const STOP: &str = r#"{"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":"stop"}]}"#;
@@ -201,6 +214,72 @@ fn p08_a_usage_that_cannot_be_read_is_unknown_and_not_zero() {
     assert_eq!(chat(&[r#"{"choices":[],"usage":{}}"#]), None);
     assert_eq!(chat(&[r#"{"choices":[],"usage":[100,20]}"#]), None);
     assert_eq!(messages("{}", "{}"), None);
+}
+
+/// What a server tells before the end of a reply is a number of the past: who takes it for the bill is short of all
+/// that came behind it.
+#[test]
+fn p08_the_usage_of_a_reply_that_breaks_off_is_unknown_unless_its_end_was_told() {
+    let text = r#"{"choices":[{"index":0,"delta":{"content":"Hi"}}]}"#;
+    let so_far = r#"{"choices":[{"index":0,"delta":{"content":" there"}}],"usage":{"prompt_tokens":9,"completion_tokens":1,"cost":0.5}}"#;
+    let failed = |wire, events: &[&str]| end("openrouter", wire, events).expect_err("it broke off");
+    assert_eq!(failed(Wire::Chat, &[text, so_far]), (None, None));
+    let with_error = r#"{"choices":[],"error":{"message":"no","code":502},"usage":{"prompt_tokens":9,"completion_tokens":2,"cost":0.5}}"#;
+    assert_eq!(
+        failed(Wire::Chat, &[text, with_error]),
+        (Some([9, 2, 0, 0, 0]), Some(500_000)),
+        "told with it"
+    );
+    let error = r#"{"choices":[],"error":{"message":"no","code":502}}"#;
+    assert_eq!(failed(Wire::Chat, &[so_far, error]), (None, None));
+    let given_up = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"insufficient_system_resource"}]}"#;
+    assert_eq!(
+        failed(Wire::Chat, &[so_far, given_up, "[DONE]"]).0,
+        Some([9, 1, 0, 0, 0]),
+        "its end was told"
+    );
+
+    let at_work =
+        r#"{"type":"response.in_progress","response":{"usage":{"input_tokens":9,"output_tokens":1}}}"#;
+    let words = r#"{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"Hi"}"#;
+    assert_eq!(failed(Wire::Responses, &[at_work, words]), (None, None));
+    let failure = r#"{"type":"response.failed","response":{"status":"failed","error":{"message":"no"},"usage":{"input_tokens":9,"output_tokens":1}}}"#;
+    assert_eq!(failed(Wire::Responses, &[at_work, words, failure]).0, Some([9, 1, 0, 0, 0]));
+
+    let start = r#"{"type":"message_start","message":{"role":"assistant","content":[],"usage":{"input_tokens":9,"output_tokens":1}}}"#;
+    let block = r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"Hi"}}"#;
+    assert_eq!(failed(Wire::Messages, &[start, block]), (None, None));
+    let overloaded = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
+    assert_eq!(failed(Wire::Messages, &[start, block, overloaded]), (None, None));
+    let told = told("example", Wire::Messages, &[start, block, r#"{"type":"message_stop"}"#]);
+    assert_eq!(told, (None, None), "a reply whose usage never came");
+}
+
+/// Gateways that do not know a number say 0 in its place; taken for a number it is a reply for nothing.
+#[test]
+fn p08_a_zero_that_cannot_be_is_unknown() {
+    let usage = |input: u8, output: u8, total: &str| {
+        format!(r#"{{"choices":[],"usage":{{"prompt_tokens":{input},"completion_tokens":{output}{total}}}}}"#)
+    };
+    assert_eq!(chat(&[&usage(0, 0, "")]), None);
+    assert_eq!(chat(&[&usage(0, 20, "")]), None);
+    assert_eq!(chat(&[&usage(0, 20, r#","total_tokens":20"#)]), None);
+    assert_eq!(
+        chat(&[&usage(0, 20, r#","total_tokens":120"#)]),
+        Some([100, 20, 0, 0, 0]),
+        "the total tells it"
+    );
+    assert_eq!(chat(&[&usage(100, 0, "")]), None, "something was said");
+    assert_eq!(chat(&[&usage(100, 20, ""), &usage(0, 0, "")]), Some([100, 20, 0, 0, 0]));
+    let silent = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"content_filter"}]}"#;
+    let silent = told("example", Wire::Chat, &[silent, &usage(100, 0, ""), "[DONE]"]).0;
+    assert_eq!(silent, Some([100, 0, 0, 0, 0]), "nothing was said");
+    assert_eq!(responses(r#"{"input_tokens":0,"output_tokens":20}"#), None);
+    assert_eq!(responses(r#"{"input_tokens":100,"output_tokens":0}"#), None);
+    let zeros = r#"{"input_tokens":0,"output_tokens":0}"#;
+    assert_eq!(messages(zeros, r#"{"output_tokens":20}"#), None);
+    assert_eq!(messages(zeros, zeros), None);
+    assert_eq!(messages(zeros, r#"{"input_tokens":100,"output_tokens":20}"#), Some([100, 20, 0, 0, 0]));
 }
 
 /// OpenRouter tells what a reply costs; at another address the field means nothing that is known.
