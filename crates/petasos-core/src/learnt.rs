@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 
 use crate::entry::{Lifetime, Setting, SettingSource};
 use crate::id::RequestId;
-use crate::text::Text;
 
 /// What a target does not take as it was sent, and how it is sent from now on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -16,8 +15,13 @@ pub enum Adapt {
     MaxOutput(u64),
     /// The model takes so many tokens in all, and the request has more.
     Window(u64),
-    /// The same, and the request fits with a smaller output cap.
-    Room(u64),
+    /// The same, and the request fits with a smaller output cap: its server counted it.
+    Room {
+        /// Tokens that the model takes in all.
+        window: u64,
+        /// Tokens of output that there is room for.
+        room: u32,
+    },
     /// The output cap goes by the other of its names (chat completions).
     OtherCapName,
     /// This is left out.
@@ -54,6 +58,8 @@ pub struct Learnt {
     pub max_output: Option<u64>,
     /// The tokens that it takes in all.
     pub window: Option<u64>,
+    /// The tokens of output that the very next request has room for, as the server counted the one before it.
+    pub room: Option<u64>,
     /// Whether the output cap goes by the other of its names.
     pub cap_name: CapName,
     /// What is left out.
@@ -72,9 +78,14 @@ pub enum CapName {
 
 const MAX_OUTPUT: &str = "max_output";
 const WINDOW: &str = "window";
+const ROOM: &str = "room";
 const CAP_NAME: &str = "output_cap_name";
 /// Stands before the name of what is left out.
 const SEND: &str = "send.";
+
+/// Less room for the output than this is none, in tokens: an answer would be cut before it says anything, and paid for
+/// each time that it is asked to go on.
+pub const LEAST_ROOM: u64 = 256;
 
 impl Parameter {
     const ALL: [Self; 9] = [
@@ -109,64 +120,72 @@ impl Adapt {
     /// stays too small.
     pub fn is_a_way_out(self) -> bool {
         match self {
-            Self::MaxOutput(_) | Self::Room(_) | Self::OtherCapName | Self::Without(_) => true,
+            Self::MaxOutput(_) | Self::Room { .. } | Self::OtherCapName | Self::Without(_) => true,
             Self::Window(_) => false,
         }
     }
 
-    /// The setting that keeps it.
-    pub(crate) fn setting(self, request: RequestId) -> Setting {
-        let (key, value): (Text, Text) = match self {
-            Self::MaxOutput(most) => (MAX_OUTPUT.into(), most.to_string().into()),
-            Self::Window(tokens) | Self::Room(tokens) => (WINDOW.into(), tokens.to_string().into()),
-            Self::OtherCapName => (CAP_NAME.into(), "other".into()),
-            Self::Without(parameter) => (format!("{SEND}{}", parameter.name()).into(), "no".into()),
-        };
-        let by = SettingSource::Learnt { request };
-        Setting { key, value: Some(value), by, lifetime: Lifetime::Session }
+    /// What it comes to for a request that was sent with this output cap: room for as much as that is no way out.
+    #[must_use]
+    pub(crate) fn for_cap(self, cap: Option<u64>) -> Self {
+        match self {
+            Self::Room { window, room } if cap.is_some_and(|cap| cap <= u64::from(room)) => {
+                Self::Window(window)
+            }
+            Self::Room { .. }
+            | Self::MaxOutput(_)
+            | Self::Window(_)
+            | Self::OtherCapName
+            | Self::Without(_) => self,
+        }
     }
 
-    /// What a setting keeps, if it is one of these.
-    fn kept_by(setting: &Setting) -> Option<Self> {
-        let value = setting.value.as_deref()?;
-        match &*setting.key {
-            MAX_OUTPUT => value.parse().ok().map(Self::MaxOutput),
-            WINDOW => value.parse().ok().map(Self::Window),
-            CAP_NAME => (value == "other").then_some(Self::OtherCapName),
-            key => {
-                let name = key.strip_prefix(SEND).filter(|_| value == "no")?;
-                Parameter::ALL.into_iter().find(|parameter| parameter.name() == name).map(Self::Without)
+    /// The settings that keep it.
+    pub(crate) fn settings(self, request: RequestId) -> Vec<Setting> {
+        let set = |key: &str, value: &str, lifetime| {
+            let by = SettingSource::Learnt { request };
+            Setting { key: key.into(), value: Some(value.into()), by, lifetime }
+        };
+        let always = |key: &str, value: &str| set(key, value, Lifetime::Session);
+        match self {
+            Self::MaxOutput(most) => vec![always(MAX_OUTPUT, &most.to_string())],
+            Self::Window(tokens) => vec![always(WINDOW, &tokens.to_string())],
+            // The next request is another one: its room is worked out anew.
+            Self::Room { window, room } => {
+                vec![always(WINDOW, &window.to_string()), set(ROOM, &room.to_string(), Lifetime::Turn)]
             }
+            Self::OtherCapName => vec![always(CAP_NAME, "other")],
+            Self::Without(parameter) => vec![always(&format!("{SEND}{}", parameter.name()), "no")],
         }
     }
 }
 
 impl Learnt {
-    /// Takes in a setting that a request to the target made; others change nothing.
-    pub(crate) fn take_in(&mut self, setting: &Setting) {
-        if let Some(adapt) = Adapt::kept_by(setting) {
-            self.adapt(adapt);
-        }
-    }
-
-    /// True if it is news. Numbers only ever get smaller, so that a server cannot lead us up and down.
-    pub fn is_changed_by(&self, adapt: Adapt) -> bool {
-        let mut changed = self.clone();
-        changed.adapt(adapt);
-        changed != *self
-    }
-
-    fn adapt(&mut self, adapt: Adapt) {
-        match adapt {
-            Adapt::MaxOutput(most) => self.max_output = Some(self.max_output.unwrap_or(most).min(most)),
-            Adapt::Window(tokens) | Adapt::Room(tokens) => {
-                self.window = Some(self.window.unwrap_or(tokens).min(tokens))
-            }
-            Adapt::OtherCapName => self.cap_name = CapName::Other,
-            Adapt::Without(parameter) => {
-                self.without.insert(parameter);
+    /// Takes in a setting that a request to the target made; others change nothing. True if it is news. Numbers only
+    /// ever get smaller, so that a server cannot lead us up and down; but for the room, which is that of one request.
+    pub(crate) fn take_in(&mut self, setting: &Setting) -> bool {
+        let Some(value) = setting.value.as_deref() else { return false };
+        let before = self.clone();
+        let number = || value.parse::<u64>().ok();
+        let least = |known: Option<u64>| number().into_iter().chain(known).min();
+        match &*setting.key {
+            MAX_OUTPUT => self.max_output = least(self.max_output),
+            WINDOW => self.window = least(self.window),
+            ROOM => self.room = number(),
+            CAP_NAME if value == "other" => self.cap_name = CapName::Other,
+            key => {
+                let name = key.strip_prefix(SEND).filter(|_| value == "no");
+                let find = |name| Parameter::ALL.into_iter().find(|parameter| parameter.name() == name);
+                self.without.extend(name.and_then(find));
             }
         }
+        *self != before
+    }
+
+    /// The same for another request than the next one.
+    #[must_use]
+    pub fn without_room(&self) -> Self {
+        Self { room: None, ..self.clone() }
     }
 
     /// True if this is sent.

@@ -3,7 +3,7 @@
 //! Servers say in words what they want otherwise, and each in its own. What is not understood helps nothing: the
 //! request is not made again, and what the server said is shown.
 
-use petasos_core::learnt::{Adapt, Parameter};
+use petasos_core::learnt::{Adapt, LEAST_ROOM, Parameter};
 use petasos_core::stop::FailureKind;
 use petasos_core::turn::Remedy;
 
@@ -79,9 +79,6 @@ const BEFORE_INPUT: &[&str] = &["your request has ", "exceed context limit: "];
 /// What stands behind them.
 const BEHIND_INPUT: &[&str] = &[" in the messages", " of text input"];
 
-/// Less room for the output than this is no help: an answer would be cut before it says anything.
-const LEAST_ROOM: u64 = 256;
-
 /// What would help, if the server says so.
 pub(crate) fn remedy(kind: FailureKind, reported: &Reported) -> Option<Remedy> {
     let said = reported.message.to_lowercase();
@@ -107,7 +104,7 @@ pub(crate) fn remedy(kind: FailureKind, reported: &Reported) -> Option<Remedy> {
 pub(crate) fn is_sent(remedy: Remedy, body: &[u8]) -> bool {
     let Remedy::Adapt(adapt) = remedy else { return true };
     let parameter = match adapt {
-        Adapt::Window(_) | Adapt::Room(_) | Adapt::Without(Parameter::ReasoningBack) => return true,
+        Adapt::Window(_) | Adapt::Room { .. } | Adapt::Without(Parameter::ReasoningBack) => return true,
         Adapt::MaxOutput(_) | Adapt::OtherCapName => Parameter::MaxOutput,
         Adapt::Without(parameter) => parameter,
     };
@@ -124,7 +121,9 @@ fn overflow(words: &str, told: Option<u64>) -> Option<Adapt> {
     let input = number_behind(words, BEFORE_INPUT)
         .or_else(|| BEHIND_INPUT.iter().find_map(|behind| number_before(words, behind)));
     match input.and_then(|input| window.checked_sub(input)) {
-        Some(room) if room >= LEAST_ROOM => Some(Adapt::Room(window)),
+        Some(room) if room >= LEAST_ROOM => {
+            Some(Adapt::Room { window, room: u32::try_from(room).unwrap_or(u32::MAX) })
+        }
         Some(_) | None => (window > 0).then_some(Adapt::Window(window)),
     }
 }

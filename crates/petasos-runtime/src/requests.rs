@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use petasos_core::budget::Worst;
 use petasos_core::entry::{Body as EntryBody, Charge, Entry, Head};
 use petasos_core::id::{Digest, Seq};
-use petasos_core::learnt::{Learnt, Parameter};
+use petasos_core::learnt::{LEAST_ROOM, Learnt, Parameter};
 use petasos_core::request::{Break, Draft, Measured, Tail, Target, Temperature};
 use petasos_core::session::Session;
 use petasos_providers::{Body, CallReading, Encoder, Outgoing, Provider, Tariff};
@@ -188,7 +188,7 @@ impl Requests {
         let goes_on = |writing: &Writing| {
             writing.target == draft.target
                 && writing.head == draft.head
-                && writing.learnt == draft.learnt
+                && writing.learnt == draft.learnt.without_room()
                 && writing.pushed.len() <= items.len()
                 && writing.pushed.iter().zip(&items).all(|(pushed, (seq, _))| pushed == seq)
         };
@@ -201,10 +201,8 @@ impl Requests {
             writing.pushed.push(*seq);
         }
         let mut body = writing.encoder.body(&draft.params, &tail);
-        // A window that a server told leaves so much room for the output.
-        let room = draft.learnt.window.and_then(|window| window.checked_sub(with_margin(body.tokens)));
-        if let Some(room) = room.filter(|room| *room > 0 && tail.max_output.unwrap_or(USUAL_OUTPUT) > *room) {
-            tail.max_output = Some(room);
+        if let Some(cap) = cap_for(draft, tail, body.tokens) {
+            tail.max_output = Some(cap);
             body = writing.encoder.body(&draft.params, &tail);
         }
         self.writing = Some(writing);
@@ -214,7 +212,7 @@ impl Requests {
     fn begin(&self, draft: &Draft, head: &Head) -> Result<Writing, String> {
         let Draft { target, learnt, .. } = draft;
         let encoder = self.providers.serving(target)?.encoder(target, head, learnt);
-        let (target, learnt) = (target.clone(), learnt.clone());
+        let (target, learnt) = (target.clone(), learnt.without_room());
         Ok(Writing { target, head: draft.head, learnt, pushed: Vec::new(), encoder })
     }
 
@@ -252,6 +250,19 @@ impl Requests {
             },
         }
     }
+}
+
+/// A smaller output cap than that of the tail, where only that fits: the room that the server counted for this very
+/// request, else what a window that it told leaves.
+fn cap_for(draft: &Draft, tail: Tail, tokens: u64) -> Option<u64> {
+    let Learnt { window, room, .. } = draft.learnt;
+    if let Some(room) = room {
+        return tail.max_output.is_none_or(|cap| cap > room).then_some(room);
+    }
+    let left = |tokens: u64| window?.checked_sub(tokens).filter(|room| *room >= LEAST_ROOM);
+    // Where the estimate is close to the window, its margin may be all that does not fit; the server tells then.
+    let room = left(with_margin(tokens)).or_else(|| left(tokens))?;
+    (tail.max_output.unwrap_or(USUAL_OUTPUT) > room).then_some(room)
 }
 
 /// An estimate with what it may be too low by.

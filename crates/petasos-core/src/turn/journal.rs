@@ -54,6 +54,8 @@ pub(crate) struct LastRequest {
     head: Seq,
     target: Target,
     learnt: Learnt,
+    /// The output cap that was sent with it, in tokens.
+    max_output: Option<u64>,
 }
 
 impl View {
@@ -78,11 +80,14 @@ impl View {
                 self.steers.retain(|steer| *steer > request.upto);
                 let (target, learnt) = (request.target.clone(), self.learnt(&request.target));
                 let id = RequestId(entry.seq);
-                self.last_request = Some(LastRequest { id, head: request.head, target, learnt });
+                let max_output = request.tail.max_output;
+                self.last_request = Some(LastRequest { id, head: request.head, target, learnt, max_output });
                 self.leaf_moved = false;
+                self.forget_room();
             }
             Body::Leaf(_) => self.leaf_moved = true,
             Body::Setting(setting) => self.learn(setting),
+            Body::TurnEnd(_) => self.forget_room(),
             Body::SessionStart(_)
             | Body::Open(_)
             | Body::LimitAdded(_)
@@ -94,7 +99,6 @@ impl View {
             | Body::Decision(_)
             | Body::ToolStart(_)
             | Body::ToolResult(_)
-            | Body::TurnEnd(_)
             | Body::Unknown(_) => {}
         }
     }
@@ -123,6 +127,18 @@ impl View {
     pub(crate) fn learnt(&self, target: &Target) -> Learnt {
         let known = self.learnt.iter().find(|(known, _)| known == target);
         known.map(|(_, learnt)| learnt.clone()).unwrap_or_default()
+    }
+
+    /// The output cap that this request was sent with, if it is the last one.
+    pub(crate) fn max_output_of(&self, request: RequestId) -> Option<u64> {
+        self.last_request.as_ref().filter(|last| last.id == request)?.max_output
+    }
+
+    /// What a server counted is the room of one request.
+    fn forget_room(&mut self) {
+        for (_, learnt) in &mut self.learnt {
+            learnt.room = None;
+        }
     }
 
     /// A setting tells its request; if the line of that is damaged nobody knows whom it is about.

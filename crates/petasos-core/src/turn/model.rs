@@ -6,7 +6,7 @@ use crate::entry::NoteSource;
 use crate::entry::{Charge, FinishReason, Next, Partial, Reply, Request, RequestEnd, RequestOutcome};
 use crate::error::Rejected;
 use crate::id::RequestId;
-use crate::learnt::Adapt;
+use crate::learnt::{Adapt, LEAST_ROOM};
 use crate::note::note;
 use crate::request::{Draft, Measured, Params, Purpose, ToolChoice};
 use crate::stop::{FailureKind, Limit, StopReason};
@@ -50,13 +50,20 @@ pub(crate) fn measure(pen: &mut Pen<'_>, purpose: Purpose) -> Phase {
 
 /// `Measured`: what does not fit the model's window ends the turn; the rest is reserved.
 pub(crate) fn measured(pen: &mut Pen<'_>, draft: &Draft, measured: Measured) -> Result<Flow, Rejected> {
-    if measured.window.is_some_and(|window| measured.tokens >= window) {
+    if !fits(draft, &measured) {
         let reason =
             pen.told.closing_limit().map_or(StopReason::ContextExhausted, StopReason::BudgetExhausted);
         return Ok(Flow::to(end(pen, reason)));
     }
     pen.ask(Effect::Reserve(Worst { purpose: draft.purpose, ..measured.worst }));
     Ok(Flow::to(Phase::Reserving { draft: draft.clone(), measured: Box::new(measured), stopped: None }))
+}
+
+/// True if the model takes the request and has room left for an answer.
+fn fits(draft: &Draft, measured: &Measured) -> bool {
+    // What the server counted counts before what is estimated.
+    draft.learnt.room.is_some()
+        || measured.window.is_none_or(|window| measured.tokens.saturating_add(LEAST_ROOM) <= window)
 }
 
 /// `Reserved`: the request is written, and sent once it is on disk.
@@ -258,9 +265,13 @@ pub(crate) fn failed(
 /// It stands before the end of the request: who is killed between the two asks again, and knows it.
 fn learn(pen: &mut Pen<'_>, open: &OpenRequest, remedy: Option<Remedy>) -> bool {
     let Some(Remedy::Adapt(adapt)) = remedy else { return false };
-    let is_news = pen.journal.view.learnt(&open.target).is_changed_by(adapt);
-    if is_news {
-        pen.write(adapt.setting(open.id));
+    let adapt = adapt.for_cap(pen.journal.view.max_output_of(open.id));
+    let mut learnt = pen.journal.view.learnt(&open.target);
+    let news: Vec<_> =
+        adapt.settings(open.id).into_iter().filter(|setting| learnt.take_in(setting)).collect();
+    let is_news = !news.is_empty();
+    for setting in news {
+        pen.write(setting);
     }
     is_news && adapt.is_a_way_out()
 }

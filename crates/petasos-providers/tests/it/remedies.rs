@@ -60,7 +60,7 @@ fn case_d09_the_window_is_learnt_from_the_words_or_there_is_room_for_less() {
         (
             400,
             r#"{"error":{"message":"input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000"}}"#,
-            Some(Adapt::Room(200_000)),
+            Some(Adapt::Room { window: 200_000, room: 10_000 }),
         ),
         (
             429,
@@ -77,12 +77,12 @@ fn p04_less_output_makes_room_where_the_input_fits() {
         (
             400,
             r#"{"error":{"message":"This model's maximum context length is 4096 tokens. However, you requested 5000 tokens (1000 in the messages, 4000 in the completion).","code":"context_length_exceeded"}}"#,
-            Some(Adapt::Room(4096)),
+            Some(Adapt::Room { window: 4096, room: 3096 }),
         ),
         (
             400,
             r#"{"error":{"message":"'max_tokens' or 'max_completion_tokens' is too large: 8192. This model's maximum context length is 4096 tokens and your request has 1000 input tokens (8192 > 4096 - 1000)."}}"#,
-            Some(Adapt::Room(4096)),
+            Some(Adapt::Room { window: 4096, room: 3096 }),
         ),
         (
             400,
@@ -92,7 +92,7 @@ fn p04_less_output_makes_room_where_the_input_fits() {
         (
             400,
             r#"{"error":{"message":"This endpoint's maximum context length is 163840 tokens. However, you requested about 205398 tokens (5398 of text input, 200000 in the output)."}}"#,
-            Some(Adapt::Room(163_840)),
+            Some(Adapt::Room { window: 163_840, room: 158_442 }),
         ),
     ]);
 }

@@ -295,6 +295,7 @@ const REMEDIES: &[Remedy] = &[
     Remedy::Adapt(Adapt::MaxOutput(4096)),
     Remedy::Adapt(Adapt::MaxOutput(512)),
     Remedy::Adapt(Adapt::Window(8192)),
+    Remedy::Adapt(Adapt::Room { window: 8192, room: 1024 }),
     Remedy::Adapt(Adapt::OtherCapName),
     Remedy::Adapt(Adapt::Without(Parameter::Temperature)),
     Remedy::Adapt(Adapt::Without(Parameter::ReasoningBack)),

@@ -99,6 +99,85 @@ fn case_d06_an_empty_account_is_never_asked_again() {
     assert_eq!((server.finish().len(), second.finish().len()), (1, 1));
 }
 
+/// A server that refuses the first request because of its cap: what each request of a turn says of its cap, and how it
+/// ended.
+fn with_room(message: &str, cap: u64) -> (Place, Ended, Vec<Value>) {
+    let refuses = refusing(&json!({"message": message, "type": "invalid_request_error"}));
+    let server = ModelServer::start(&format!("{refuses}\n{}", r#"{"text":"done"}"#));
+    let place = Place::new();
+    place.settings(&format!("model: {{max_output: {cap}}}\n"));
+    let run = turn(&place, &server);
+    (place, run, caps(server))
+}
+
+/// The input as the server counted it leaves so much room; an estimate that is far below it would leave more, and the
+/// second request would be the first one again.
+#[test]
+fn case_d09_the_room_that_a_server_counted_caps_the_next_request() {
+    let anthropic = "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000";
+    let vllm = "'max_tokens' or 'max_completion_tokens' is too large: 8192. This model's maximum context length is 32768 \
+                tokens and your request has 30000 input tokens (8192 > 32768 - 30000).";
+    for (message, cap, room) in [(anthropic, 20_000, 10_000), (vllm, 8192, 2768)] {
+        let (place, run, caps) = with_room(message, cap);
+        assert_eq!((run.code, &run.result()["reply"]), (0, &json!("done")), "{run:?}");
+        assert_eq!(caps, [json!([cap, null]), json!([room, null])]);
+        let entries = place.entries();
+        let tails: Vec<_> = of_kind(&entries, "request").iter().map(|it| it["body"]["tail"].clone()).collect();
+        assert_eq!(tails, [json!({"max_output": cap}), json!({"max_output": room})]);
+        let settings: Vec<_> =
+            of_kind(&entries, "setting").iter().map(|setting| setting["body"]["key"].clone()).collect();
+        assert_eq!(settings, ["window", "room"]);
+    }
+}
+
+/// Room for as much as was asked for, or for next to nothing, is no way out: the same request is not sent again, and none
+/// is that would be cut at once.
+#[test]
+fn p04_room_that_is_no_help_is_no_reason_to_ask_again() {
+    let roomy = "input length and `max_tokens` exceed context limit: 90000 + 20000 > 200000";
+    let tight = "input length and `max_tokens` exceed context limit: 199900 + 20000 > 200000";
+    for message in [roomy, tight] {
+        let (_, run, caps) = with_room(message, 20_000);
+        assert_eq!((run.code, &run.result()["error"]["kind"]), (20, &json!("overflow")), "{run:?}");
+        assert_eq!(caps, [json!([20_000, null])], "{message}");
+    }
+}
+
+/// Near a window that a server told, a cap of some tokens would cut each reply and pay for asking on: such a request
+/// counts as one that does not fit.
+#[test]
+fn p04_a_request_that_leaves_next_to_no_room_is_not_sent() {
+    let server = ModelServer::start(r#"{"text":"done"}"#);
+    let place = Place::new();
+    place.settings("model: {max_output: 6000}\n");
+    assert_eq!(turn(&place, &server).code, 0);
+    let tokens = of_kind(&place.entries(), "request")[0]["body"]["tokens"].as_u64().unwrap();
+    server.finish();
+    // Each window with what the second request of a session is capped at, if it is sent at all.
+    for (window, cap) in [(tokens + 255, None), (tokens + 300, Some(300)), (tokens * 2, Some(tokens * 2))] {
+        let error = json!({"message": format!("This model's maximum context length is {window} tokens.")});
+        let server = ModelServer::start(&format!("{}\n{}", refusing(&error), r#"{"text":"done"}"#));
+        let place = Place::new();
+        place.settings("model: {max_output: 6000}\n");
+        let run = turn(&place, &server);
+        assert_eq!((run.code, &run.result()["error"]["kind"]), (20, &json!("overflow")), "{run:?}");
+        // Goes on with the same request.
+        let run = ended(place.petasos().args(["resume", "--json"]).args(model(&server)));
+        let caps = caps(server);
+        match cap {
+            None => {
+                assert_eq!((run.code, &run.result()["status"]), (11, &json!("context_exhausted")), "{run:?}");
+                assert_eq!(caps.len(), 1);
+            }
+            Some(most) => {
+                assert_eq!(run.code, 0, "{run:?}");
+                let cap = caps[1][0].as_u64().unwrap();
+                assert!((256..=most).contains(&cap), "{cap}");
+            }
+        }
+    }
+}
+
 /// The window is learnt from the text: the next request that does not fit is not sent.
 #[test]
 fn case_d09_a_window_that_was_told_is_known_from_then_on() {

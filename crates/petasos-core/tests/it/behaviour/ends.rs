@@ -84,6 +84,7 @@ fn l06_each_stop_reason_has_its_story() {
     status(new().replies([text("hi")]).say("x"), StopReason::Completed);
     status(Script::new(terms(0)).replies([text("no")]).say("x"), StopReason::BudgetExhausted(Limit::Steps));
     status(new().requests_of(1_000_000).say("x"), StopReason::ContextExhausted);
+    status(new().requests_of(999_745).say("x"), StopReason::ContextExhausted);
     let slow = Script::new(Terms { limits: in_time, ..terms(3) });
     status(slow.replies([calls(["write"])]).deaf("write").say("x"), StopReason::TimedOut);
     let parked = Script::new(on_ask(OnAsk::Park));

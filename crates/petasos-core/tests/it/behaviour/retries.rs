@@ -224,6 +224,57 @@ fn p04_a_window_is_learnt_but_a_request_that_does_not_fit_is_not_made_again() {
     assert_eq!((nexts(&ran), learnt(&ran.script, "first").window), (vec![Next::GiveUp], Some(8192)));
 }
 
+/// The server counted the request that it refused, so what it has room for is no estimate; the one after it is another
+/// request. Who is killed before the second one was asked for knows it too.
+#[test]
+fn p04_the_room_that_a_server_counted_is_that_of_the_very_next_request() {
+    use petasos_testkit::script::Lost;
+    let room = Adapt::Room { window: 8192, room: 1024 };
+    let is_second = |effect: &Effect| matches!(effect, Effect::Measure(draft) if draft.attempt == 2);
+    let (first, second, next) = ((1, 1, None), (1, 2, Some(1024)), (2, 1, None));
+    for (lost, drafts) in
+        [(None, vec![first, second, next]), (Some(Lost::Nothing), vec![first, second, second, next])]
+    {
+        let script =
+            Script::new(terms(9)).replies([refuses(room), calls(["read"]), text("done")]).say("do it");
+        let script = script.until_it_wants(is_second);
+        let ran = match lost {
+            Some(lost) => script.kill(lost).go_on().run(),
+            None => script.run(),
+        };
+        check(&ran, StopReason::Completed, &["said: do it", "reply: read=ok", "reply: done"]);
+        let measured = ran.script.effects().iter().filter_map(|effect| match effect {
+            Effect::Measure(draft) => Some((draft.step, draft.attempt, draft.learnt.room)),
+            _ => None,
+        });
+        assert_eq!(measured.collect::<Vec<_>>(), drafts);
+        let kept = Learnt { window: Some(8192), ..Learnt::default() };
+        assert_eq!(learnt(&ran.script, "first"), kept, "the next one is worked out anew");
+        assert_eq!(learnt(&ran.script.kill(Lost::Nothing), "first"), kept);
+    }
+}
+
+/// A server may tell the same room again and again, each time for another request, but not without end for one.
+#[test]
+fn p04_room_is_told_anew_for_each_request_and_not_without_end() {
+    let refused = || refuses(Adapt::Room { window: 8192, room: 1024 });
+    let replies = [refused(), calls(["read"]), refused(), text("done")];
+    let ran = Script::new(terms(9)).replies(replies).say("do it").run();
+    check(&ran, StopReason::Completed, &["said: do it", "reply: read=ok", "reply: done"]);
+    let ran = Script::new(terms(9)).replies((0..9).map(|_| refused())).say("do it").run();
+    assert_eq!(nexts(&ran), [[Next::Adapt; 4].as_slice(), &[Next::GiveUp]].concat());
+}
+
+/// What the server counted counts before what is estimated.
+#[test]
+fn p04_a_request_that_its_server_has_room_for_is_sent_whatever_is_estimated() {
+    let replies = [refuses(Adapt::Room { window: 1_000_000, room: 1024 }), text("done")];
+    let asked = Script::new(terms(9)).replies(replies).say("do it");
+    let asked = asked.until_it_wants(|effect| matches!(effect, Effect::CallModel { .. }));
+    let ran = asked.requests_of(999_900).run();
+    check(&ran, StopReason::Completed, &["said: do it", "reply: done"]);
+}
+
 /// The answer counts; the setting stands right before it, and the process after this one knows it.
 #[test]
 fn p07_a_window_that_a_reply_shows_is_kept_for_the_session() {
