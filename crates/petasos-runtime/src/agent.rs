@@ -102,7 +102,7 @@ impl Agent {
             holder: parts.holder.clone(),
             clock: Arc::clone(&parts.clock),
         };
-        let gates = Arc::new(Gates::new(Arc::clone(&parts.clock)));
+        let gates = Arc::new(Gates::new(Arc::clone(&parts.clock), Arc::clone(&parts.providers)));
         Self { parts, gates, opener: Arc::new(opener) }
     }
 

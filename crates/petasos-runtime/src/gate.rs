@@ -19,6 +19,7 @@ use petasos_providers::row_of;
 use tokio::sync::Mutex as Turnstile;
 
 use crate::clock::Clock;
+use crate::requests::Providers;
 
 /// How long a target is passed over after it was given up, where another is left.
 const COOLDOWN: Span = Span::seconds(60);
@@ -35,9 +36,13 @@ const CLOSE: Span = Span(100);
 #[derive(Debug)]
 pub(crate) struct Gates {
     clock: Arc<dyn Clock>,
-    gates: Mutex<HashMap<Text, Arc<Gate>>>,
+    providers: Arc<dyn Providers>,
+    gates: Mutex<HashMap<Account, Arc<Gate>>>,
     cooling: Mutex<HashMap<Target, Cooling>>,
 }
+
+/// A provider, and which of its keys it is asked with.
+type Account = (Text, Option<usize>);
 
 /// A target that is not to be asked for a while.
 #[derive(Clone, Copy, Debug)]
@@ -82,8 +87,8 @@ struct Pace {
 }
 
 impl Gates {
-    pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, gates: Mutex::default(), cooling: Mutex::default() }
+    pub(crate) fn new(clock: Arc<dyn Clock>, providers: Arc<dyn Providers>) -> Self {
+        Self { clock, providers, gates: Mutex::default(), cooling: Mutex::default() }
     }
 
     /// The time of those who wait here.
@@ -102,7 +107,7 @@ impl Gates {
         if let Some(Cooling { until, kind, why }) = cooling.filter(|cooling| cooling.holds_for(left)) {
             return Err(not_sent(target, kind, why.words(), until.since(began), remedy));
         }
-        let gate = self.gate(&target.provider);
+        let gate = self.gate(target);
         if gate.is_open(began) {
             return Ok(());
         }
@@ -142,7 +147,7 @@ impl Gates {
     }
 
     fn limited(&self, target: &Target, asked: Option<Span>) {
-        let gate = self.gate(&target.provider);
+        let gate = self.gate(target);
         let now = self.clock.now();
         let asked = asked.unwrap_or(SHUT);
         // A wait that long is of one model, as often as not, and nobody waits for it here in silence.
@@ -165,7 +170,7 @@ impl Gates {
 
     /// A reply began: requests may go closer.
     pub(crate) fn went_well(&self, target: &Target) {
-        self.gate(&target.provider).change(Pace::went_well);
+        self.gate(target).change(Pace::went_well);
     }
 
     /// A target was given up for the next.
@@ -186,12 +191,14 @@ impl Gates {
         cooling.get(target).copied()
     }
 
-    fn gate(&self, provider: &Text) -> Arc<Gate> {
-        // One key, however its provider is named.
-        let provider = &row_of(provider).map_or_else(|| provider.clone(), |row| row.name.into());
+    /// That of its provider, however it is named, and of the key that it is asked with: limits are those of a key.
+    fn gate(&self, target: &Target) -> Arc<Gate> {
+        let provider =
+            row_of(&target.provider).map_or_else(|| target.provider.clone(), |row| row.name.into());
+        let key = self.providers.key_number(target);
         let mut gates = lock(&self.gates);
         let new = || Arc::new(Gate { turnstile: Turnstile::new(()), pace: Mutex::default() });
-        Arc::clone(gates.entry(provider.clone()).or_insert_with(new))
+        Arc::clone(gates.entry((provider, key)).or_insert_with(new))
     }
 }
 

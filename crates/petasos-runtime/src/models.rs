@@ -226,6 +226,9 @@ pub(crate) fn unnamed() -> Target {
     }
 }
 
+/// Where requests go, by which protocol, and the variable of the key, if one is named.
+type Way = (Text, Wire, Option<Text>);
+
 /// The endpoints of targets, made when they are first asked for.
 #[derive(Debug)]
 pub(crate) struct Endpoints {
@@ -233,7 +236,9 @@ pub(crate) struct Endpoints {
     environment: Environment,
     /// The model that is named, with what a key in the environment chooses.
     own: ModelNamed,
-    made: Mutex<HashMap<(Text, Wire), Arc<dyn Provider>>>,
+    made: Mutex<HashMap<Way, Arc<dyn Provider>>>,
+    /// The keys that were used so far. The place of one in it is all that is told of it.
+    keys: Mutex<Vec<Secret>>,
     /// The windows that servers told of their models, or did not.
     windows: Mutex<HashMap<(Text, Text), Option<u64>>>,
 }
@@ -245,6 +250,7 @@ impl Endpoints {
             environment: environment.clone(),
             own: with_key_in_environment(&settings.model, environment),
             made: Mutex::default(),
+            keys: Mutex::default(),
             windows: Mutex::default(),
         }
     }
@@ -284,24 +290,33 @@ impl Endpoints {
         }
         let endpoint = Endpoint::new(provider, &base_url, target.wire).map_err(|error| error.to_string())?;
         let endpoint = endpoint.with_set(self.settings.timeouts);
-        Ok(match self.key(provider, &base_url)? {
+        Ok(match self.key(target)? {
             Some(key) => endpoint.with_key(key),
             None => endpoint,
         })
     }
 
-    /// The key of a provider: from the variable that is named with it, else from those of its row in the
-    /// catalog. A base URL that the catalog does not know gets a key only if its variable is named.
-    fn key(&self, provider: &str, base_url: &str) -> Result<Option<Secret>, String> {
-        let named = self.named().find(|named| named.place() == Some(provider) && named.api_key_env.is_some());
-        if let Some(variable) = named.and_then(|named| named.api_key_env.as_deref()) {
+    /// The key for a target: from the variable that is named with it or with its place, else from those of its row in
+    /// the catalog. A base URL that the catalog does not know gets a key only if its variable is named.
+    fn key(&self, target: &Target) -> Result<Option<Secret>, String> {
+        if let Some(variable) = self.key_variable(target) {
             return match self.environment.get(variable) {
                 Some(key) => Ok(Some(Secret::new(key))),
                 None => Err(not_set(variable)),
             };
         }
-        let keys = key_variables_of(base_url);
+        let base_url = row(&target.provider).map_or_else(|| target.provider.to_string(), Row::base_url);
+        let keys = key_variables_of(&base_url);
         Ok(keys.iter().find_map(|key| self.environment.get(key)).map(Secret::new))
+    }
+
+    /// The variable that is named for the key of a target: with it, else with another model of its place.
+    fn key_variable(&self, target: &Target) -> Option<&str> {
+        let of_place = || {
+            self.named().find(|named| named.place() == Some(&*target.provider) && named.api_key_env.is_some())
+        };
+        let own = self.named_as(target).filter(|named| named.place().is_some());
+        own.filter(|named| named.api_key_env.is_some()).or_else(of_place)?.api_key_env.as_deref()
     }
 }
 
@@ -334,13 +349,26 @@ impl Endpoints {
         std::iter::once(&self.own).chain(&self.settings.fallback)
     }
 
+    /// What a person says of a target: the model that is named just so, else one that differs in how it is asked, else
+    /// what is said of its place, or of any, without a name.
+    fn named_as(&self, target: &Target) -> Option<&ModelNamed> {
+        let closeness = |named: &&ModelNamed| {
+            let is_there = named.place().is_none_or(|place| place == &*target.provider);
+            let is_named = named.name.as_deref().is_none_or(|name| name == &*target.model);
+            let wire = named.api_mode.unwrap_or_else(|| wire_of(&target.provider));
+            let tool_mode = named.tool_mode.unwrap_or(ToolMode::Native);
+            let is_asked_so = (wire, tool_mode) == (target.wire, target.tool_mode);
+            (is_there && is_named).then_some((named.name.is_some(), is_asked_so, named.place().is_some()))
+        };
+        // Of those that are as close, the one that is asked first.
+        let mut all: Vec<_> = self.named().filter_map(|named| Some((closeness(&named)?, named))).collect();
+        all.sort_by_key(|(closeness, _)| std::cmp::Reverse(*closeness));
+        all.first().map(|(_, named)| *named)
+    }
+
     /// What a person set for the requests to a target.
     fn set_for(&self, target: &Target) -> ModelSettings {
-        let is_meant = |named: &&ModelNamed| {
-            named.place().is_none_or(|place| place == &*target.provider)
-                && named.name.as_deref().is_none_or(|name| name == &*target.model)
-        };
-        self.named().find(is_meant).map(|named| named.set).unwrap_or_default()
+        self.named_as(target).map(|named| named.set).unwrap_or_default()
     }
 
     /// What a target's server told of its window, if it was asked.
@@ -375,8 +403,18 @@ impl Providers for Endpoints {
         Known { window, window_told, max_output, temperature, tariff, front }
     }
 
+    fn key_number(&self, target: &Target) -> Option<usize> {
+        let key = self.key(target).ok()??;
+        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = keys.iter().position(|known| *known == key);
+        Some(known.unwrap_or_else(|| {
+            keys.push(key);
+            keys.len() - 1
+        }))
+    }
+
     fn serving(&self, target: &Target) -> Result<Arc<dyn Provider>, String> {
-        let key = (target.provider.clone(), target.wire);
+        let key = (target.provider.clone(), target.wire, self.key_variable(target).map(Text::from));
         // What is in the map is whole whatever happened to who held it.
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(provider) = made.get(&key) {

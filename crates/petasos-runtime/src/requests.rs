@@ -23,6 +23,12 @@ pub trait Providers: fmt::Debug + Send + Sync {
     /// For a person: why there is none, and what next.
     fn serving(&self, target: &Target) -> Result<Arc<dyn Provider>, String>;
 
+    /// Which of its keys a target is asked with, as a number that says nothing of it: what is known of one does not
+    /// hold for another. None if there is none.
+    fn key_number(&self, _target: &Target) -> Option<usize> {
+        None
+    }
+
     /// Asks a target what only its server knows, once; returns soon, whatever the server does.
     fn look<'a>(&'a self, _target: &'a Target) -> BoxFuture<'a, ()> {
         Box::pin(std::future::ready(()))

@@ -14,7 +14,7 @@ use petasos_core::text::Text;
 use petasos_core::time::Span;
 use petasos_core::turn::{Delta, Failure};
 use petasos_providers::{Encoder, Outgoing, Provider, ReplyEvent, ReplyStream};
-use petasos_runtime::{Agent, Event, Op, Parts, SessionHandle};
+use petasos_runtime::{Agent, Event, Op, Parts, Providers, SessionHandle};
 use petasos_testkit::words::{ends, failure, target, terms};
 use tokio::time::Instant;
 
@@ -171,6 +171,43 @@ async fn p04_without_a_fallback_no_target_is_passed_over() {
     assert_eq!(status(&mut session).await, "model_failed");
     assert_eq!(status(&mut session).await, "completed");
     assert_eq!(model.asked.lock().unwrap().len(), 4);
+}
+
+/// One provider, asked with a key of its own for each model.
+#[derive(Debug)]
+struct Keyed(Asked);
+
+impl Providers for Keyed {
+    fn serving(&self, _target: &Target) -> Result<Arc<dyn Provider>, String> {
+        Ok(Arc::<Answering>::clone(&self.0) as Arc<dyn Provider>)
+    }
+
+    fn key_number(&self, target: &Target) -> Option<usize> {
+        Some(target.model.len())
+    }
+}
+
+/// A limit is that of a key: who comes with another goes on.
+#[tokio::test(start_paused = true)]
+async fn p04_a_limit_of_one_key_holds_up_no_other_at_the_same_provider() {
+    let around = Around::new([]);
+    let out = |_: u64, asked: &[(u64, Text)], _: &Target| asked.is_empty().then(|| limited(20));
+    let (_, model) = agent(&around, out);
+    let clock = Arc::new(Paused(model.began));
+    let providers = Arc::new(Keyed(Arc::clone(&model)));
+    let agent = Agent::new(Parts { providers, clock, ..around.parts() });
+    let mut first = agent.create(terms(9)).await.unwrap();
+    first.ask(Op::say("go", When::Now)).await.unwrap();
+    crate::around::until(&mut first, |event| matches!(event, Event::Retrying { .. })).await;
+    let of = |model: &str| Terms { target: target(model), ..terms(9) };
+    let mut other_key = agent.create(of("another")).await.unwrap();
+    assert_eq!(status(&mut other_key).await, "completed");
+    let mut same_key = agent.create(of("fifth")).await.unwrap();
+    assert_eq!(status(&mut same_key).await, "completed");
+    to_the_end(&mut first).await;
+    let asked = model.asked.lock().unwrap();
+    let at = |name: &str| asked.iter().rev().find(|(_, model)| &**model == name).unwrap().0;
+    assert!(at("another") < 5_000 && at("fifth") >= 20_000, "{asked:?}");
 }
 
 /// Limits are often of one model: who has another at the same provider goes on at once.

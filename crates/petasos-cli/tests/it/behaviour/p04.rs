@@ -1,6 +1,8 @@
 //! Row P04 through the binary: what a server does not take is sent otherwise, once, and remembered; what costs money
 //! is not tried again.
 
+use petasos_core::request::Wire;
+use petasos_testkit::check_request::check_request;
 use petasos_testkit::model_server::ModelServer;
 use serde_json::{Value, json};
 
@@ -122,7 +124,8 @@ fn case_d09_the_room_that_a_server_counted_caps_the_next_request() {
         assert_eq!((run.code, &run.result()["reply"]), (0, &json!("done")), "{run:?}");
         assert_eq!(caps, [json!([cap, null]), json!([room, null])]);
         let entries = place.entries();
-        let tails: Vec<_> = of_kind(&entries, "request").iter().map(|it| it["body"]["tail"].clone()).collect();
+        let tails: Vec<_> =
+            of_kind(&entries, "request").iter().map(|it| it["body"]["tail"].clone()).collect();
         assert_eq!(tails, [json!({"max_output": cap}), json!({"max_output": room})]);
         let settings: Vec<_> =
             of_kind(&entries, "setting").iter().map(|setting| setting["body"]["key"].clone()).collect();
@@ -190,4 +193,82 @@ fn case_d09_a_window_that_was_told_is_known_from_then_on() {
     let run = turn(&place, &server);
     assert_eq!((run.code, &run.result()["status"]), (11, &json!("context_exhausted")), "{run:?}");
     assert_eq!(server.finish().len(), 1);
+}
+
+/// What is set for a model without a name is not that of a fallback at its place.
+#[test]
+fn p04_a_fallback_at_the_same_place_has_its_own_cap_and_price() {
+    let down = json!({"fault": {"status": 401, "body": {"error": {"message": "no such key"}}}}).to_string();
+    let server = ModelServer::start(&format!("{down}\n{}", r#"{"text":"done"}"#)).with_breaks();
+    let url = server.base_url();
+    let place = Place::new();
+    place.settings(&format!(
+        "model: {{base_url: \"{url}\", max_output: 1000, price: {{input: 0, output: 1}}}}\n\
+         fallback: [{{base_url: \"{url}\", name: other, max_output: 2000, price: {{input: 0, output: 7}}}}]\n"
+    ));
+    let run = place.petasos_does(&["run", "--json", "hello"]);
+    assert_eq!((run.code, &run.result()["reply"]), (0, &json!("done")), "{run:?}");
+    let caps: Vec<Value> = bodies(&server.finish()).iter().map(|body| body["max_tokens"].clone()).collect();
+    assert_eq!(caps, [json!(1000), json!(2000)]);
+    let entries = place.entries();
+    let held: Vec<&Value> = of_kind(&entries, "request")
+        .iter()
+        .map(|request| &request["body"]["reserved"]["micro_usd"])
+        .collect();
+    assert_eq!(held, [&json!(1000), &json!(14_000)]);
+}
+
+/// A server that serves one key alone: what it was sent with which, until a reply was given.
+fn serving(key: &'static str) -> (String, std::thread::JoinHandle<Vec<String>>) {
+    use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let serve = move || {
+        let mut keys = Vec::new();
+        for socket in listener.incoming() {
+            let mut reader = BufReader::new(socket.unwrap());
+            let mut lines = Vec::new();
+            while lines.last().is_none_or(|line: &String| line != "\r\n") {
+                let mut line = String::new();
+                assert!(reader.read_line(&mut line).unwrap() > 0, "{lines:?}");
+                lines.push(line);
+            }
+            let header = |name: &str| lines.iter().find_map(|line| line.strip_prefix(name)).map(str::trim);
+            let mut body = vec![0; header("content-length: ").map_or(0, |length| length.parse().unwrap())];
+            reader.read_exact(&mut body).unwrap();
+            assert_eq!(check_request(Wire::Chat, &body), Vec::<String>::new());
+            let sent = header("authorization: Bearer ").unwrap_or_default().to_owned();
+            let is_served = sent == key;
+            keys.push(sent);
+            let reply = "data: {\"choices\":[{\"delta\":{\"content\":\"done\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+            let refusal = r#"{"error":{"message":"no such key"}}"#;
+            let (status, body) = if is_served { ("200 OK", reply) } else { ("401 Unauthorized", refusal) };
+            let length = body.len();
+            let head = format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n");
+            reader.get_mut().write_all(format!("{head}{body}").as_bytes()).unwrap();
+            if is_served {
+                break;
+            }
+        }
+        keys
+    };
+    (url, std::thread::spawn(serve))
+}
+
+#[test]
+fn p04_a_fallback_at_the_same_place_is_asked_with_its_own_key() {
+    let (url, server) = serving("key-number-two");
+    let place = Place::new();
+    place.settings(&format!(
+        "model: {{base_url: \"{url}\", name: m, api_key_env: FIRST_KEY}}\n\
+         fallback: [{{base_url: \"{url}\", name: other, api_key_env: SECOND_KEY}}]\n"
+    ));
+    let mut petasos = place.petasos();
+    petasos.env("FIRST_KEY", "key-number-one").env("SECOND_KEY", "key-number-two");
+    let run = ended(petasos.args(["run", "--json", "hello"]));
+    assert_eq!((run.code, &run.result()["reply"]), (0, &json!("done")), "{run:?}");
+    assert_eq!(server.join().unwrap(), ["key-number-one", "key-number-two"]);
+    assert!(!run.stdout.contains("key-number") && !run.stderr.contains("key-number"), "{run:?}");
+    let log = format!("{:?}", place.entries());
+    assert!(!log.contains("key-number"), "{log}");
 }

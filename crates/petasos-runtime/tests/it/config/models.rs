@@ -169,3 +169,23 @@ fn without_a_name_the_first_that_the_server_lists_is_taken() {
     assert!(told.starts_with(&format!("the models of {url} cannot be listed: ")), "{told}");
     assert!(told.ends_with("; name one with --model NAME"), "{told}");
 }
+
+/// A key belongs to the model that it stands with, also where another one is at the same place.
+#[tokio::test]
+async fn the_variable_of_a_fallbacks_own_key_must_be_set() {
+    let home = "model: {base_url: \"http://host.example/v1\", name: m, api_key_env: FIRST_KEY}\n\
+                fallback: [{base_url: \"http://host.example/v1\", name: f, api_key_env: SECOND_KEY}]\n";
+    let told = chosen(Layers::new().home(home).variable("FIRST_KEY", "k")).await;
+    assert!(
+        told.starts_with("fallback 1: the variable SECOND_KEY, which is to hold the key, is not set"),
+        "{told}"
+    );
+    let told = chosen(Layers::new().home(home).variable("SECOND_KEY", "k")).await;
+    assert!(told.starts_with("the variable FIRST_KEY, which is to hold the key, is not set"), "{told}");
+    let both = Layers::new().home(home).variable("FIRST_KEY", "k").variable("SECOND_KEY", "l");
+    assert!(chosen(both).await.starts_with("m at http://host.example/v1"));
+    // What says nothing of a key has that of its place.
+    let home = home.replace(", api_key_env: SECOND_KEY", "");
+    let told = chosen(Layers::new().home(&home)).await;
+    assert!(told.starts_with("fallback 1: the variable FIRST_KEY"), "{told}");
+}
