@@ -225,6 +225,23 @@ pub(crate) enum SessionsCommand {
         #[arg(long)]
         all: bool,
     },
+    /// Find what was said, answered, called and given back, in the sessions of this folder
+    Search {
+        /// What stands in an entry: words, parts of code or signs; all of them, quotes hold one together
+        #[arg(value_name = "QUERY", required = true, allow_hyphen_values = true)]
+        query: Vec<String>,
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+        /// In the sessions of all folders
+        #[arg(long)]
+        all: bool,
+        /// The most entries to tell
+        #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+        limit: u32,
+    },
+    /// Make the index of the sessions anew; lists and searches do without it, only slower
+    Reindex,
     /// Show what happened in one
     Show {
         /// The session: how its id or its title begins; without it, the newest of this folder

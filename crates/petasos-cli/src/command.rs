@@ -8,6 +8,7 @@ mod prompt;
 mod request;
 mod resume;
 mod run;
+mod search;
 mod seen;
 mod sessions;
 mod transfer;

@@ -5,14 +5,23 @@
 use std::path::PathBuf;
 
 use petasos_core::id::SessionId;
-use petasos_store::{Store as _, StoreError};
+use petasos_store::{Index, Query, Rebuilt, Search, StoreError, Within};
 use tokio::task::spawn_blocking;
 
-use crate::inspect::{Listed, Sessions};
+use crate::inspect::{Listed, Searched, Sessions};
 use crate::setup::{Setup, fault};
 
 /// Characters of a title in a list of those that fit.
 const TITLE: usize = 60;
+
+/// Which sessions are searched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Those of this workspace.
+    Here,
+    /// All.
+    All,
+}
 
 /// A session that was looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,14 +87,46 @@ impl Setup {
         }
     }
 
-    /// All sessions, by when something happened in them last.
+    /// All sessions, by when something happened in them last. Of logs that somebody has looked at before, what is new is
+    /// read.
     ///
     /// # Errors
     /// What the disk says of their folder.
     pub async fn sessions(&self) -> Result<Sessions, StoreError> {
-        let store = self.store();
-        match spawn_blocking(move || store.list()).await {
-            Ok(listing) => Ok(Sessions::of(listing?)),
+        self.in_index(|index| index.list()).await.map(Sessions::of)
+    }
+
+    /// Looks for what was said, answered, called and given back: in all sessions, or in those of this workspace.
+    ///
+    /// # Errors
+    /// What the disk says of their folder.
+    pub async fn search(&self, query: Query, reach: Reach, limit: usize) -> Result<Searched, StoreError> {
+        let workspace = self.places.workspace.clone();
+        let search = move |index: &Index| {
+            let within = match reach {
+                Reach::All => Within::All,
+                Reach::Here => Within::Folder(&workspace),
+            };
+            index.search(&Search { query: &query, within, limit })
+        };
+        self.in_index(search).await.map(Searched::of)
+    }
+
+    /// Makes the index anew.
+    ///
+    /// # Errors
+    /// `Index` if it cannot be written, or what the disk says of the folder of sessions.
+    pub async fn reindex(&self) -> Result<Rebuilt, StoreError> {
+        self.in_index(|index| index.rebuild()).await
+    }
+
+    async fn in_index<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Index) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let index = Index::of(&self.store());
+        match spawn_blocking(move || work(&index)).await {
+            Ok(done) => done,
             Err(error) => Err(fault(&error.to_string())),
         }
     }

@@ -1,6 +1,7 @@
 //! What is shown of sessions, of their requests, and of recorded answers.
 
 mod decoded;
+mod searched;
 mod written;
 
 use std::collections::{BTreeMap, HashMap};
@@ -18,6 +19,7 @@ use petasos_store::{Contents, Listing, StoreError};
 use serde::Serialize;
 
 pub use decoded::{Decoded, DecodedCall, DecodedEnd, DecodedError, DecodedUsage, Decoding};
+pub use searched::{Searched, SearchedEntry};
 pub(crate) use written::written;
 pub use written::{Same, WriteError, Written};
 

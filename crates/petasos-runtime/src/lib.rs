@@ -30,17 +30,17 @@ pub use agent::{Agent, Asking, Parts, SessionHandle, Standing};
 pub use clock::{Clock, SystemClock};
 pub use drive::OpError;
 pub use event::{Bound, CallTold, DeltaKind, Event, NoteTold, ProgramNote, WaitedFor, WantsTold};
-pub use find::{FindError, Found};
+pub use find::{FindError, Found, Reach};
 pub use front::Front;
 pub use inspect::{
-    Decoded, DecodedCall, DecodedEnd, DecodedError, DecodedUsage, Decoding, Listed, Same, Sessions, Shown,
-    WriteError, Written, readable,
+    Decoded, DecodedCall, DecodedEnd, DecodedError, DecodedUsage, Decoding, Listed, Same, Searched,
+    SearchedEntry, Sessions, Shown, WriteError, Written, readable,
 };
 pub use manage::Transferred;
 pub use models::Chosen;
 pub use op::Op;
 pub use petasos_providers::micro_usd;
-pub use petasos_store::{Disk, ExportError, OsDisk, StoreError};
+pub use petasos_store::{BadQuery, Disk, ExportError, OsDisk, Query, Rebuilt, Snippet, StoreError};
 pub use requests::{Known, Providers};
 pub use result::{ErrorTold, Follows, NotStarted, RunResult, UsageOfRun, how_to_decide};
 pub use setup::{Commands, RequestError, Setup};

@@ -91,6 +91,14 @@ pub enum StoreError {
         /// How that append failed.
         why: String,
     },
+    /// The index cannot be written or read. It is not needed: lists and searches then read the logs.
+    #[error("the index {} cannot be used: {why}; the logs are read instead", path.display())]
+    Index {
+        /// Its file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
     /// No room on the disk.
     #[error("no room for {}: {source}; free some space", path.display())]
     Full {

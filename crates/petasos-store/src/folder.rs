@@ -63,6 +63,38 @@ impl FolderStore {
         Self { disk, root: root.into(), durability }
     }
 
+    /// The folder of it all.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(crate) fn disk(&self) -> &dyn Disk {
+        self.disk.as_ref()
+    }
+
+    /// The path of a session's log.
+    pub(crate) fn log_of(&self, session: &SessionId) -> PathBuf {
+        self.place(session).log()
+    }
+
+    /// Reads a log as a whole.
+    pub(crate) fn read_log(&self, session: &SessionId) -> Result<Log, StoreError> {
+        self.place(session).read_log()
+    }
+
+    /// The ids of all that looks like a session, in their order.
+    pub(crate) fn ids(&self) -> Result<Vec<SessionId>, StoreError> {
+        let folder = self.sessions();
+        let names = match self.disk.names(&folder) {
+            Ok(names) => names,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(StoreError::of_disk(&folder, error)),
+        };
+        let mut ids: Vec<SessionId> = names.iter().filter_map(|name| name.parse().ok()).collect();
+        ids.sort();
+        Ok(ids)
+    }
+
     fn place(&self, session: &SessionId) -> Place {
         Place {
             disk: Arc::clone(&self.disk),
@@ -186,16 +218,8 @@ impl Store for FolderStore {
     }
 
     fn list(&self) -> Result<Listing, StoreError> {
-        let folder = self.sessions();
-        let names = match self.disk.names(&folder) {
-            Ok(names) => names,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            Err(error) => return Err(StoreError::of_disk(&folder, error)),
-        };
-        let mut ids: Vec<SessionId> = names.iter().filter_map(|name| name.parse().ok()).collect();
-        ids.sort();
         let mut listing = Listing { sessions: Vec::new(), unreadable: Vec::new() };
-        for id in ids {
+        for id in self.ids()? {
             match self.read(&id) {
                 Ok(contents) => listing.sessions.extend(Listed::of(&contents)),
                 // A folder without a log: one who made a session ended before it was one.

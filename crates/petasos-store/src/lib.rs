@@ -11,6 +11,7 @@ mod error;
 mod export;
 mod folder;
 mod in_memory;
+mod index;
 mod line;
 mod lines;
 mod listed;
@@ -26,6 +27,7 @@ pub use export::{
 };
 pub use folder::{Durability, FolderStore};
 pub use in_memory::InMemoryStore;
+pub use index::{BadQuery, Hit, Hits, Index, Query, Rebuilt, Search, Snippet, Within};
 pub use line::closed_line;
 pub use lines::Lines;
 pub use listed::Listed;

@@ -30,6 +30,8 @@ pub(crate) struct Log {
     pub(crate) next: Seq,
     /// The highest epoch seen.
     pub(crate) epoch: Epoch,
+    /// Length of all that was read.
+    pub(crate) length: u64,
     /// Length of what stays: all up to the last whole line.
     pub(crate) stays: u64,
     /// How that part ends.

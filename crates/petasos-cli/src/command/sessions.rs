@@ -3,8 +3,9 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use petasos_runtime::{Event, Listed, Setup};
+use petasos_runtime::{Event, Listed, Reach, Setup};
 
+use super::search::{reindex, search};
 use super::{Refusal, transfer};
 use crate::args::SessionsCommand;
 use crate::print::{Printer, line_of};
@@ -13,8 +14,10 @@ use crate::{World, print};
 /// Lists or shows sessions.
 pub(crate) async fn sessions(what: SessionsCommand, world: &World) -> ExitCode {
     let json = match &what {
-        SessionsCommand::List { json, .. } | SessionsCommand::Show { json, .. } => *json,
-        SessionsCommand::Export { .. } | SessionsCommand::Import { .. } => false,
+        SessionsCommand::List { json, .. }
+        | SessionsCommand::Show { json, .. }
+        | SessionsCommand::Search { json, .. } => *json,
+        SessionsCommand::Export { .. } | SessionsCommand::Import { .. } | SessionsCommand::Reindex => false,
     };
     let mut printer = if json { Printer::json() } else { Printer::job() };
     match look(what, world).await {
@@ -34,6 +37,11 @@ async fn look(what: SessionsCommand, world: &World) -> Result<(), Refusal> {
             transfer::export(&setup, session.as_deref(), output.as_deref()).await
         }
         SessionsCommand::Import { file, .. } => transfer::import(&setup, &file).await,
+        SessionsCommand::Search { query, json, all, limit } => {
+            let reach = if all { Reach::All } else { Reach::Here };
+            search(&setup, &query.join(" "), reach, (json, limit)).await
+        }
+        SessionsCommand::Reindex => reindex(&setup).await,
     }
 }
 

@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 
 use petasos_testkit::model_server::ModelServer;
 
+use crate::behaviour::find::keep;
 use crate::program::{Ended, Place, end_of, ended, model};
 
 /// What no output and no file may hold.
@@ -451,4 +452,28 @@ fn bad_input_an_exported_file_is_not_whole() {
     import(&["session.jsonl cannot be read: is a directory"]);
     let nowhere = place.petasos_does(&["sessions", "export", "-o", "no/such/folder/file"]);
     check(&place, &nowhere, 2, &["no/such/folder/file cannot be written: No such file", "-o FILE"]);
+}
+
+#[test]
+fn bad_input_the_index_is_damaged_locked_or_missing() {
+    let place = Place::new();
+    keep(&place, "s1", &place.work(), (1_000, "fix foo_bar"), None);
+    let index = place.home().join("index.sqlite");
+    let search = || place.petasos_does(&["sessions", "search", "foo_bar"]);
+    let whole = search();
+    check(&place, &whole, 0, &[]);
+    assert!(whole.stdout.ends_with("  said: fix foo_bar\n") && whole.stderr.is_empty(), "{whole:?}");
+    // Damaged, missing: it is made anew.
+    fs::write(&index, "no index at all".repeat(1_000)).unwrap();
+    assert_eq!((search().stdout, search().stderr), (whole.stdout.clone(), String::new()));
+    fs::remove_file(&index).unwrap();
+    assert_eq!((search().stdout, search().stderr), (whole.stdout.clone(), String::new()));
+    // It can be neither read nor made.
+    fs::remove_file(&index).unwrap();
+    fs::create_dir(&index).unwrap();
+    let without = search();
+    check(&place, &without, 0, &["the logs of 1 sessions were read, for the index cannot be used"]);
+    assert_eq!(without.stdout, whole.stdout);
+    let listed = place.petasos_does(&["sessions", "list"]);
+    assert!(listed.stdout.starts_with("s1  ") && listed.stderr.is_empty(), "{listed:?}");
 }

@@ -1,7 +1,7 @@
 //! Rows of behaviour, through the binary.
 
 mod b01_b03;
-mod find;
+pub mod find;
 mod l01_to_l03;
 mod l05_l07;
 mod l06_model_failed;
@@ -18,6 +18,7 @@ mod p07;
 mod p07_windows;
 mod person;
 mod resume;
+mod search;
 mod sessions;
 mod t08;
 mod transfer;

@@ -64,7 +64,7 @@ impl<'a> Reading<'a> {
         if reading.seen.is_empty() {
             return Err(reading.no_first_line());
         }
-        Ok(reading.end())
+        Ok(reading.end(bytes.len()))
     }
 
     /// A line with the right sum.
@@ -162,7 +162,7 @@ impl<'a> Reading<'a> {
         self.found.push(Found { damage, loss });
     }
 
-    fn end(mut self) -> Log {
+    fn end(mut self, length: usize) -> Log {
         if self.ending == Ending::Bare {
             self.tell(self.stays, 0, "the last whole line has no newline; it is put back", Loss::Nothing);
         }
@@ -172,6 +172,7 @@ impl<'a> Reading<'a> {
         let place = |(seq, seen): (&Seq, &Seen<'_>)| (*seq, seen.from..seen.from + seen.line.len());
         Log {
             places: self.seen.iter().map(place).collect(),
+            length: length as u64,
             entries: self.seen.into_values().filter_map(|seen| seen.entry).collect(),
             found: self.found,
             named: self.named,

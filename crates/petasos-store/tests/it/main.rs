@@ -19,6 +19,7 @@ mod delete;
 mod export;
 mod format;
 mod full;
+mod index;
 mod made;
 mod power;
 mod random;

@@ -45,7 +45,7 @@ pub fn keep(place: &Place, id: &str, workspace: &Path, (at, text): (u64, &str), 
     opened.writer.append(Seq(2), &entries, Keep::Written).unwrap();
 }
 
-fn folder(place: &Place, name: &str) -> std::path::PathBuf {
+pub fn folder(place: &Place, name: &str) -> std::path::PathBuf {
     let folder = place.home().parent().unwrap().join(name);
     std::fs::create_dir_all(&folder).unwrap();
     folder
