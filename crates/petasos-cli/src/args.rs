@@ -141,6 +141,9 @@ pub(crate) struct ResumeArguments {
     /// something happened last
     #[arg(value_name = "ID")]
     pub(crate) session: Option<String>,
+    /// Look on while another process works in it, and change nothing
+    #[arg(long, conflicts_with_all = ["approve", "deny", "message", "add_steps", "add_tokens", "add_usd", "add_time"])]
+    pub(crate) read_only: bool,
     /// Say yes to a call that waits, such as 17.0; without one, to the one that waits
     #[arg(long, value_name = "CALL", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub(crate) approve: Option<Which>,

@@ -3,6 +3,7 @@
 mod chat;
 mod decode;
 mod demo;
+mod look_on;
 mod model_server;
 mod prompt;
 mod request;

@@ -1,15 +1,16 @@
 //! What is shown of sessions, of their requests, and of recorded answers.
 
 mod decoded;
+mod following;
 mod searched;
 mod written;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use petasos_core::entry::{Body, FinishReason, Reply, ReplyOfTurn, TurnEnd, VerdictKind};
-use petasos_core::id::{CallId, Seq, SessionId};
+use petasos_core::entry::{FinishReason, Reply, ReplyOfTurn, TurnEnd, VerdictKind};
+use petasos_core::id::{Seq, SessionId};
 use petasos_core::session::Session;
 use petasos_core::stop::{FailureKind, StopReason};
 use petasos_core::text::Text;
@@ -19,12 +20,14 @@ use petasos_store::{Contents, Listing, StoreError};
 use serde::Serialize;
 
 pub use decoded::{Decoded, DecodedCall, DecodedEnd, DecodedError, DecodedUsage, Decoding};
+pub use following::Following;
+use following::Teller;
 pub use searched::{Searched, SearchedEntry};
 pub(crate) use written::written;
 pub use written::{Same, WriteError, Written};
 
 use crate::agent::Asking;
-use crate::event::{CallTold, EVENTS, Event, ToolTold, WantsTold, calls_of, text_of_blocks, told};
+use crate::event::{EVENTS, Event, text_of_blocks};
 
 /// The text that a turn answered; empty if it answered nothing. What a model says before its calls announces them, and
 /// is no answer of a turn that was broken off behind it; a reply that was broken off itself is as much as there is.
@@ -233,18 +236,9 @@ pub struct Shown {
 
 impl Shown {
     pub(crate) fn of(session: &SessionId, contents: Contents) -> Self {
-        let mut calls = HashMap::new();
-        let mut events = Vec::new();
-        for entry in &contents.entries {
-            if let Body::Reply(reply) = &entry.body {
-                calls.extend(calls_of(entry.seq, &reply.blocks).into_iter().map(|call| {
-                    let CallTold { call, name, arguments } = call;
-                    (call, ToolTold { tool: name, arguments, wants: WantsTold::Approval })
-                }));
-            }
-            let known = |call: CallId| calls.get(&call).cloned().unwrap_or_default();
-            events.extend(told(session, entry, &known));
-        }
+        let mut teller = Teller::default();
+        let tell = |entry| teller.tell(session, entry);
+        let events = contents.entries.iter().filter_map(tell).collect();
         let damage = contents.damage.into_iter().map(|damage| damage.why.to_string()).collect();
         Self { events, damage }
     }

@@ -33,8 +33,8 @@ pub use event::{Bound, CallTold, DeltaKind, Event, NoteTold, ProgramNote, Waited
 pub use find::{FindError, Found, Reach};
 pub use front::Front;
 pub use inspect::{
-    Decoded, DecodedCall, DecodedEnd, DecodedError, DecodedUsage, Decoding, Listed, Same, Searched,
-    SearchedEntry, Sessions, Shown, WriteError, Written, readable,
+    Decoded, DecodedCall, DecodedEnd, DecodedError, DecodedUsage, Decoding, Following, Listed, Same,
+    Searched, SearchedEntry, Sessions, Shown, WriteError, Written, readable,
 };
 pub use manage::Transferred;
 pub use models::Chosen;

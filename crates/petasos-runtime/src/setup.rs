@@ -18,7 +18,7 @@ use tokio::task::spawn_blocking;
 use crate::agent::{Agent, Parts};
 use crate::clock::SystemClock;
 use crate::config::{ConfigError, Environment, Flags, ModelNamed, ModelSettings, Places, Settings};
-use crate::inspect::{WriteError, Written, written};
+use crate::inspect::{Following, WriteError, Written, written};
 use crate::models::{Chosen, Endpoints};
 
 /// What commands that the agent runs need before they run.
@@ -214,6 +214,14 @@ impl Setup {
             Ok(contents) => Ok(crate::inspect::Shown::of(session, contents?)),
             Err(error) => Err(fault(&error.to_string())),
         }
+    }
+
+    /// What is in a session, and what comes while another process works in it; changes nothing, and needs no lock.
+    pub fn follow(&self, session: &SessionId) -> Following {
+        let (target, fallback) = (crate::models::unnamed(), Vec::new());
+        let mode = Mode { serial: false, on_ask: OnAsk::Ask, guards: self.settings.guards };
+        let terms = Terms { limits: self.settings.limits.clone(), mode, target, fallback };
+        Following::new(Arc::new(self.store()), session.clone(), terms)
     }
 
     /// Writes a request of a session again: the last try of that step, counted from 1 over all its turns, else the

@@ -11,6 +11,7 @@ use petasos_core::text::Text;
 use petasos_core::turn::{Mode, OnAsk};
 use petasos_runtime::{Asking, Op, SessionHandle, WantsTold, how_to_decide};
 
+use super::look_on::look_on;
 use super::run::leave;
 use super::watch::{Stops, watch};
 use super::{Refusal, commands, printer, set_up, unattended};
@@ -21,6 +22,9 @@ use crate::{World, print};
 /// Goes on with a session.
 pub(crate) async fn resume(arguments: ResumeArguments, world: &World) -> ExitCode {
     let mut printer = printer(&arguments.how);
+    if arguments.read_only {
+        return look_on(arguments.session.as_deref(), (&arguments.how, world), &mut printer).await;
+    }
     match go_on(arguments, world, &mut printer).await {
         Ok(code) => code,
         Err(refusal) => refusal.tell(&mut printer),

@@ -99,7 +99,8 @@ async fn show(setup: &Setup, session: Option<&str>, json: bool) -> Result<(), Re
     Ok(())
 }
 
-fn line(event: &Event) -> Option<String> {
+/// What is shown of an event to a person who looks at what happened.
+pub(super) fn line(event: &Event) -> Option<String> {
     Some(match event {
         Event::Said { entry, text, .. } => format!("{entry:>5}  said: {}", text),
         Event::TurnStart { entry, model, provider, continues, .. } => {

@@ -18,6 +18,7 @@ mod p07;
 mod p07_windows;
 mod person;
 mod resume;
+mod s01_together;
 mod search;
 mod sessions;
 mod t08;

@@ -34,6 +34,11 @@ impl Running {
         Self { child, stdin, lines, seen: Vec::new(), talk, talked: Vec::new() }
     }
 
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Nothing more comes on stdin.
     pub fn hush(mut self) -> Self {
         self.stdin = None;

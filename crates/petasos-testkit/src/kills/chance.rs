@@ -76,7 +76,7 @@ impl Writer {
         let number = self.calls;
         self.calls += 1;
         match dice.below(12) {
-            0 | 1 => read("old-0.txt"),
+            0 | 1 => read(&format!("old-{number}.txt")),
             2 | 3 => write(&format!("new-{number}.txt")),
             4 | 5 => edit(&format!("old-{number}.txt")),
             6 => long(&format!("token-{number}")),
