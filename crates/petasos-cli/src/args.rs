@@ -1,5 +1,7 @@
 //! The command line.
 
+mod replay;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -8,6 +10,8 @@ use petasos_core::id::CallId;
 use petasos_core::request::Wire;
 use petasos_core::time::Span;
 use petasos_runtime::config::Flags;
+
+pub(crate) use replay::ReplayArguments;
 
 /// An agent that works in one folder with tools until the task is done. Every step is journaled: a run that
 /// was killed goes on with `petasos resume`.
@@ -34,6 +38,9 @@ pub(crate) enum Command {
         #[command(subcommand)]
         what: SessionsCommand,
     },
+    /// Go through a session again from its log, offline: each entry made again, each request written again and
+    /// compared; the exit code is 0 if all is the same, 1 if something differs
+    Replay(ReplayArguments),
     /// Watch a small job being done in a scratch folder
     Demo(DemoArguments),
     /// Tools for those who work on petasos or write scripts for it

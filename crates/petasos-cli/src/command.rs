@@ -6,6 +6,7 @@ mod demo;
 mod look_on;
 mod model_server;
 mod prompt;
+mod replay;
 mod request;
 mod resume;
 mod run;
@@ -38,6 +39,7 @@ pub(crate) async fn run(arguments: Arguments, world: &World) -> ExitCode {
         Some(Command::Run(arguments)) => run::run(arguments, world).await,
         Some(Command::Resume(arguments)) => resume::resume(arguments, world).await,
         Some(Command::Sessions { what }) => sessions::sessions(what, world).await,
+        Some(Command::Replay(arguments)) => replay::replay(arguments, world).await,
         Some(Command::Demo(arguments)) => demo::demo(arguments, world).await,
         Some(Command::Dev { what }) => dev(what, world).await,
     }

@@ -158,6 +158,29 @@ impl Adapt {
             Self::Without(parameter) => vec![always(&format!("{SEND}{}", parameter.name()), "no")],
         }
     }
+
+    /// What the settings keep that the end of one request made, of a target of which this was known before.
+    pub fn kept_by<'a>(settings: impl IntoIterator<Item = &'a Setting>, known: &Learnt) -> Option<Self> {
+        let mut window = None;
+        for Setting { key, value, .. } in settings {
+            let value = value.as_deref()?;
+            match &**key {
+                MAX_OUTPUT => return value.parse().ok().map(Self::MaxOutput),
+                WINDOW => window = Some(value.parse().ok()?),
+                ROOM => {
+                    let (window, room) = (window.or(known.window)?, value.parse().ok()?);
+                    return Some(Self::Room { window, room });
+                }
+                CAP_NAME => return Some(Self::OtherCapName),
+                key => {
+                    let name = key.strip_prefix(SEND)?;
+                    let mut all = Parameter::ALL.into_iter();
+                    return all.find(|parameter| parameter.name() == name).map(Self::Without);
+                }
+            }
+        }
+        window.map(Self::Window)
+    }
 }
 
 impl Learnt {

@@ -88,6 +88,10 @@ pub trait Encoder: fmt::Debug + Send {
 
     /// The body of a request with everything pushed so far. The tail belongs to this body alone.
     fn body(&self, params: &Params, tail: &Tail) -> Body;
+
+    /// The bytes of a part, counted from 0, without cache marks: what its hash in [`Body::parts`] is over. None behind
+    /// the last.
+    fn part(&self, place: usize) -> Option<&[u8]>;
 }
 
 /// A request body, measured.

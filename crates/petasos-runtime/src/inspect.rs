@@ -2,6 +2,7 @@
 
 mod decoded;
 mod following;
+mod replay;
 mod searched;
 mod written;
 
@@ -22,6 +23,7 @@ use serde::Serialize;
 pub use decoded::{Decoded, DecodedCall, DecodedEnd, DecodedError, DecodedUsage, Decoding};
 pub use following::Following;
 use following::Teller;
+pub use replay::{Difference, Differing, LeftOut, LeftOutWhy, PartOf, Place, Replayed, RequestReplayed};
 pub use searched::{Searched, SearchedEntry};
 pub(crate) use written::written;
 pub use written::{Same, WriteError, Written};

@@ -36,6 +36,7 @@ pub use inspect::{
     Decoded, DecodedCall, DecodedEnd, DecodedError, DecodedUsage, Decoding, Following, Listed, Same,
     Searched, SearchedEntry, Sessions, Shown, WriteError, Written, readable,
 };
+pub use inspect::{Difference, Differing, LeftOut, LeftOutWhy, PartOf, Place, Replayed, RequestReplayed};
 pub use manage::Transferred;
 pub use models::Chosen;
 pub use op::Op;

@@ -31,6 +31,7 @@ pub use index::{BadQuery, Hit, Hits, Index, Query, Rebuilt, Search, Snippet, Wit
 pub use line::closed_line;
 pub use lines::Lines;
 pub use listed::Listed;
+pub use log::read_log;
 pub use store::{
     After, Contents, Holder, LAYOUT, Listing, Opened, Store, UnfinishedBlob, UnfinishedSession, Writer,
 };

@@ -9,7 +9,7 @@ mod reading;
 
 use std::ops::Range;
 
-use petasos_core::entry::{Damage, Entry};
+use petasos_core::entry::{Body, Damage, Entry};
 use petasos_core::id::{Epoch, Seq, SessionId};
 
 use crate::store::Contents;
@@ -88,6 +88,20 @@ impl Log {
         let damage = self.found.into_iter().map(|found| found.damage).collect();
         Contents { entries: self.entries, damage }
     }
+}
+
+/// What is in a log that stands by itself, such as a copy of one: whose it is its first line says.
+///
+/// # Errors
+/// For a person, what is wrong with the first line.
+pub fn read_log(bytes: &[u8]) -> Result<Contents, String> {
+    let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let text = std::str::from_utf8(first).map_err(|_| "its first line is no text".to_owned())?;
+    let entry = Entry::read(text).map_err(|error| format!("its first line is {error}"))?;
+    let Body::SessionStart(start) = &entry.body else {
+        return Err(format!("its first line is a {}", entry.body.kind()));
+    };
+    Log::read(&start.id, bytes).map(Log::into_contents)
 }
 
 /// The byte after the damage.

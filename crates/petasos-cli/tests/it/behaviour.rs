@@ -19,6 +19,7 @@ mod p07_windows;
 mod person;
 mod resume;
 mod s01_together;
+mod s04;
 mod search;
 mod sessions;
 mod t08;

@@ -351,6 +351,11 @@ impl Slots {
         !self.slots.contains(&Slot::Stopping)
     }
 
+    /// The reply whose calls they are.
+    pub fn reply(&self) -> Seq {
+        self.reply
+    }
+
     /// The slots, in the order of the calls.
     pub fn as_slice(&self) -> &[Slot] {
         &self.slots

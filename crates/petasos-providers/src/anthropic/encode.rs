@@ -350,6 +350,10 @@ impl Encoder for MessagesEncoder {
         self.parts.add(&part);
     }
 
+    fn part(&self, place: usize) -> Option<&[u8]> {
+        self.parts.part(place)
+    }
+
     fn body(&self, params: &Params, tail: &Tail) -> Body {
         let mut end = self.end_of_messages();
         let called = self.called_tools();

@@ -264,6 +264,10 @@ impl Encoder for ChatEncoder {
         self.last = Last::User;
     }
 
+    fn part(&self, place: usize) -> Option<&[u8]> {
+        self.parts.part(place)
+    }
+
     fn body(&self, params: &Params, tail: &Tail) -> Body {
         // Many servers want the last word to be the user's, and none takes an empty list; as a part of the
         // tail it is gone from the next request.

@@ -305,6 +305,10 @@ impl Encoder for ResponsesEncoder {
         self.last = Last::User;
     }
 
+    fn part(&self, place: usize) -> Option<&[u8]> {
+        self.parts.part(place)
+    }
+
     fn body(&self, params: &Params, tail: &Tail) -> Body {
         // An empty input is refused, and strict servers want the last word to be the user's; as a part of the
         // tail it is gone from the next request.

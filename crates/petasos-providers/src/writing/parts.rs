@@ -15,6 +15,8 @@ use crate::written::CallReading;
 pub(crate) struct Parts {
     bytes: Vec<u8>,
     digests: Vec<Digest>,
+    /// Where each part ends.
+    ends: Vec<usize>,
     hash: Sha256,
     tokens: u64,
 }
@@ -30,6 +32,7 @@ impl Parts {
     pub(crate) fn add(&mut self, part: &str) {
         self.bytes.extend_from_slice(part.as_bytes());
         self.digests.push(digest(part.as_bytes()));
+        self.ends.push(self.bytes.len());
         self.hash.update(part.as_bytes());
         self.tokens = self.tokens.saturating_add(tokens::estimate(part));
     }
@@ -37,6 +40,13 @@ impl Parts {
     /// How many bytes there are.
     pub(crate) fn len(&self) -> usize {
         self.bytes.len()
+    }
+
+    /// The bytes of a part, without marks.
+    pub(crate) fn part(&self, place: usize) -> Option<&[u8]> {
+        let to = *self.ends.get(place)?;
+        let from = place.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or_default();
+        self.bytes.get(from..to)
     }
 
     /// The body that has this end behind the parts.

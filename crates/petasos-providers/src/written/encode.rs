@@ -137,6 +137,10 @@ impl Encoder for WrittenEncoder {
         }
     }
 
+    fn part(&self, place: usize) -> Option<&[u8]> {
+        self.wire.part(place)
+    }
+
     fn body(&self, params: &Params, tail: &Tail) -> Body {
         let asked = Arc::new(self.asked.clone());
         let calls = match self.manner {

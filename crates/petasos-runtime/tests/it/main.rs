@@ -17,5 +17,6 @@ mod config;
 mod drive;
 mod gate;
 mod holders;
+mod replay;
 mod silence;
 mod waits_page;

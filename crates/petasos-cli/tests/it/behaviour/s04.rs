@@ -1,0 +1,136 @@
+//! Row S04: a session is gone through again from its log alone.
+
+use std::fs;
+
+use petasos_testkit::model_server::ModelServer;
+use serde_json::Value;
+
+use crate::program::Place;
+
+const SCRIPT: &str = r#"{"text":"I look.","reasoning":"hm","calls":[{"name":"read_file","arguments":{"path":"a.txt"}},{"name":"write_file","arguments":{"path":"b.txt","content":"two"}},{"name":"run_command","arguments":{"command":"echo x >> ran.txt"}}]}
+{"fault":{"status":503,"body":"busy"}}
+{"calls":[{"name":"read_file","arguments":{"path":"none.txt"}}]}
+{"text":"done"}"#;
+
+const PAGE: &str = include_str!("../../../../../docs/format/replay.md");
+
+/// The names in the first column of a table of the page.
+fn named(title: &str) -> Vec<String> {
+    let section = PAGE.split(&format!("### {title}\n")).nth(1).unwrap().split("\n#").next().unwrap();
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| `"));
+    rows.map(|row| row.split('`').next().unwrap().to_owned()).collect()
+}
+
+fn names(object: &Value) -> Vec<String> {
+    object.as_object().unwrap().keys().cloned().collect()
+}
+
+/// The one line of a replay, which is as its page says.
+fn report(stdout: &str) -> Value {
+    let mut lines = stdout.lines();
+    let report: Value = serde_json::from_str(lines.next().unwrap()).unwrap();
+    assert_eq!(lines.next(), None);
+    let sorted = |mut names: Vec<String>| {
+        names.sort();
+        names
+    };
+    assert_eq!(sorted(names(&report)), sorted(named("replay")));
+    for left_out in report["left_out"].as_array().unwrap() {
+        assert_eq!(sorted(names(left_out)), sorted(named("LeftOut")));
+    }
+    for difference in report["differences"].as_array().unwrap() {
+        let what = difference["what"].as_str().unwrap();
+        let row = PAGE.lines().find(|line| line.starts_with(&format!("| `{what}` |"))).unwrap();
+        for name in names(difference).iter().filter(|name| *name != "what") {
+            assert!(row.contains(&format!("`{name}`")), "{name} is missing in {row}");
+        }
+    }
+    report
+}
+
+/// A file of each wire's session: nothing of it is run again, and nobody is asked.
+#[test]
+fn s04_a_session_is_replayed_on_each_wire_and_nothing_is_run_or_asked() {
+    for wire in ["chat", "responses", "messages"] {
+        let place = Place::new();
+        place.write("a.txt", "one");
+        let server = ModelServer::start(SCRIPT).with_breaks();
+        let ran = place.run(&server, &["--allow-commands", "--api-mode", wire, "do it"]);
+        assert_eq!((ran.code, place.read("ran.txt").as_deref()), (0, Some("x\n")), "{}", ran.stderr);
+        let asked = server.requests().len();
+        fs::remove_file(place.work().join("b.txt")).unwrap();
+        let before = fs::read(place.log(&place.sessions()[0])).unwrap();
+
+        let replayed = place.petasos_does(&["replay", "--json"]);
+        let report = report(&replayed.stdout);
+        assert_eq!((replayed.code, &report["differences"]), (0, &serde_json::json!([])), "{wire}: {report}");
+        // All but `session` and `open`; the request that failed is one of four.
+        let entries = place.entries().len() - 2;
+        let told = (&report["entries"], &report["requests"], &report["calls"], &report["same"]);
+        assert_eq!(told, (&entries.into(), &4.into(), &4.into(), &true.into()));
+
+        assert_eq!(server.requests().len(), asked);
+        assert_eq!((place.read("ran.txt").as_deref(), place.read("b.txt")), (Some("x\n"), None));
+        assert_eq!(fs::read(place.log(&place.sessions()[0])).unwrap(), before);
+    }
+}
+
+#[test]
+fn s04_a_log_is_replayed_from_a_file_too_and_what_is_no_log_is_told() {
+    let place = Place::new();
+    let server = ModelServer::start("{\"text\":\"hello\"}").with_breaks();
+    assert_eq!(place.run(&server, &["hi"]).code, 0);
+    let id = &place.sessions()[0];
+    let log = fs::read_to_string(place.log(id)).unwrap();
+    place.write("kept.jsonl", &log);
+    fs::remove_dir_all(place.home()).unwrap();
+    let replayed = place.petasos_does(&["replay", "kept.jsonl"]);
+    let told = format!("session {id}: 6 entries made again, 1 of 1 requests the same, 0 calls judged\n");
+    assert_eq!((replayed.code, replayed.stdout, replayed.stderr), (0, told, String::new()));
+
+    place.write("no.jsonl", "{}\n");
+    for wrong in ["no.jsonl", "./none.jsonl", "zzz"] {
+        let ended = place.petasos_does(&["replay", wrong]);
+        assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{wrong}");
+        assert!(ended.stderr.contains(wrong.trim_start_matches("./")), "{}", ended.stderr);
+    }
+}
+
+/// A log in which what the model saw is not what was sent: as by a program that writes requests otherwise.
+#[test]
+fn s04_what_differs_is_named_by_step_request_and_part() {
+    let place = Place::new();
+    let server = ModelServer::start("{\"text\":\"hello\"}\n{\"text\":\"again\"}").with_breaks();
+    assert_eq!(place.run(&server, &["hi"]).code, 0);
+    let id = &place.sessions()[0];
+    assert_eq!(place.petasos_does(&["resume", id, "-m", "and now"]).code, 0);
+    let log = fs::read_to_string(place.log(id)).unwrap();
+    let changed: String = log
+        .lines()
+        .map(|line| {
+            let mut entry = petasos_core::entry::Entry::read(line).unwrap();
+            if let petasos_core::entry::Body::Reply(reply) = &mut entry.body
+                && entry.seq.0 < 9
+            {
+                reply.blocks = vec![petasos_core::entry::Block::Text("hallo".into())];
+            }
+            petasos_store::closed_line(&entry).unwrap()
+        })
+        .collect();
+    place.write("changed.jsonl", &changed);
+    let told = report(&place.petasos_does(&["replay", "--json", "changed.jsonl"]).stdout);
+    assert_eq!((&told["same"], &told["differences"][0]["what"]), (&false.into(), &"part".into()));
+    let replayed = place.petasos_does(&["replay", "changed.jsonl"]);
+    let lines: Vec<&str> = replayed.stdout.lines().collect();
+    assert_eq!(replayed.code, 1, "{}", replayed.stderr);
+    assert!(lines[0].contains("1 of 2 requests the same"), "{lines:?}");
+    let request =
+        place.entries().iter().filter(|entry| entry["kind"] == "request").nth(1).unwrap()["seq"].clone();
+    let reply = place.entries().iter().find(|entry| entry["kind"] == "reply").unwrap()["seq"].clone();
+    let wanted = format!("  differs: request {request} (turn ");
+    assert!(lines[1].starts_with(&wanted), "{lines:?}");
+    assert!(
+        lines[1].ends_with(&format!("step 1, try 1): part 4, the message of entry {reply}")),
+        "{lines:?}"
+    );
+}
