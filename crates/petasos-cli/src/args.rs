@@ -238,8 +238,8 @@ pub(crate) enum SessionsCommand {
     /// Find what was said, answered, called and given back, in the sessions of this folder
     Search {
         /// What stands in an entry: words, parts of code or signs; all of them, quotes hold one together
-        #[arg(value_name = "QUERY", required = true, allow_hyphen_values = true)]
-        query: Vec<String>,
+        #[arg(value_name = "QUERY", allow_hyphen_values = true)]
+        query: String,
         /// One JSON object a line
         #[arg(long)]
         json: bool,

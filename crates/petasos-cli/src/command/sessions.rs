@@ -39,7 +39,7 @@ async fn look(what: SessionsCommand, world: &World) -> Result<(), Refusal> {
         SessionsCommand::Import { file, .. } => transfer::import(&setup, &file).await,
         SessionsCommand::Search { query, json, all, limit } => {
             let reach = if all { Reach::All } else { Reach::Here };
-            search(&setup, &query.join(" "), reach, (json, limit)).await
+            search(&setup, &query, reach, (json, limit)).await
         }
         SessionsCommand::Reindex => reindex(&setup).await,
     }

@@ -335,6 +335,21 @@ fn case_h04_an_index_that_is_locked_is_in_nobodys_way() {
     }
 }
 
+/// A search puts 16 MB into the index; who looks for something does not wait until all of it is there.
+#[test]
+fn a_search_takes_in_so_much_and_reads_the_rest_from_the_logs() {
+    let home = Home::new();
+    home.keep("s1", &["alpha"]);
+    let mut opened = home.create("s2");
+    let body = format!("\"{}\"", "x".repeat(4 << 20));
+    let mut entries: Vec<Entry> = (2..7).map(|seq| crate::say::unknown(seq, 1, "later", &body)).collect();
+    entries.push(said(7, "alpha"));
+    append(&mut opened, &entries, Keep::Written);
+    let wanted = vec!["s2:7".to_owned(), "s1:2".to_owned()];
+    assert_eq!(home.found("alpha"), (wanted.clone(), 2));
+    assert_eq!(home.found("alpha"), (wanted, 0));
+}
+
 #[test]
 fn many_that_look_at_the_same_time_put_nothing_into_the_index_twice() {
     let home = Home::new();

@@ -32,10 +32,11 @@ fn s03_a_search_shows_session_entry_and_what_stands_around() {
         (found.code, ids.collect::<Vec<_>>(), found.stderr)
     };
     assert_eq!(ids(&["--all", "->"]), (0, vec!["s2:2".into(), "s3:2".into(), "s1:2".into()], String::new()));
-    // Words of one character, of a title, of several arguments, and what looks like a flag.
+    // Flags may stand behind it. Words of one character, of a title, several, and what looks like a flag.
+    assert_eq!(ids(&["->", "--all", "--limit", "2"]).1, ["s2:2", "s3:2"]);
     assert_eq!(ids(&["库"]).1, ["s2:2"]);
     assert_eq!(ids(&["arrows"]).1, ["s1:3"]);
-    assert_eq!(ids(&["foo_bar", "fix"]).1, ["s1:2"]);
+    assert_eq!(ids(&["foo_bar fix"]).1, ["s1:2"]);
     assert_eq!(ids(&["--all", "--", "--json"]).1, ["s3:2"]);
     let one = ids(&["--limit", "1", "->"]);
     assert_eq!((one.0, one.1), (0, vec!["s2:2".to_owned()]));
