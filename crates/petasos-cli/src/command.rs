@@ -13,6 +13,7 @@ mod run;
 mod search;
 mod seen;
 mod sessions;
+mod test;
 mod transfer;
 mod watch;
 
@@ -40,6 +41,7 @@ pub(crate) async fn run(arguments: Arguments, world: &World) -> ExitCode {
         Some(Command::Resume(arguments)) => resume::resume(arguments, world).await,
         Some(Command::Sessions { what }) => sessions::sessions(what, world).await,
         Some(Command::Replay(arguments)) => replay::replay(arguments, world).await,
+        Some(Command::Test(arguments)) => test::test(arguments, world).await,
         Some(Command::Demo(arguments)) => demo::demo(arguments, world).await,
         Some(Command::Dev { what }) => dev(what, world).await,
     }

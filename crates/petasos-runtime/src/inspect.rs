@@ -23,7 +23,10 @@ use serde::Serialize;
 pub use decoded::{Decoded, DecodedCall, DecodedEnd, DecodedError, DecodedUsage, Decoding};
 pub use following::Following;
 use following::Teller;
-pub use replay::{Difference, Differing, LeftOut, LeftOutWhy, PartOf, Place, Replayed, RequestReplayed};
+pub use replay::{
+    CallReplayed, Difference, Differing, LeftOut, LeftOutWhy, PartOf, Place, Present, Replayed,
+    RequestReplayed,
+};
 pub use searched::{Searched, SearchedEntry};
 pub(crate) use written::written;
 pub use written::{Same, WriteError, Written};

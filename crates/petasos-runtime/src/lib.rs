@@ -33,10 +33,13 @@ pub use event::{Bound, CallTold, DeltaKind, Event, NoteTold, ProgramNote, Waited
 pub use find::{FindError, Found, Reach};
 pub use front::Front;
 pub use inspect::{
+    CallReplayed, Difference, Differing, LeftOut, LeftOutWhy, PartOf, Place, Present, Replayed,
+    RequestReplayed,
+};
+pub use inspect::{
     Decoded, DecodedCall, DecodedEnd, DecodedError, DecodedUsage, Decoding, Following, Listed, Same,
     Searched, SearchedEntry, Sessions, Shown, WriteError, Written, readable,
 };
-pub use inspect::{Difference, Differing, LeftOut, LeftOutWhy, PartOf, Place, Replayed, RequestReplayed};
 pub use manage::Transferred;
 pub use models::Chosen;
 pub use op::Op;

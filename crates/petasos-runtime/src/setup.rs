@@ -145,6 +145,23 @@ impl Setup {
     /// A workspace that cannot be opened, or a setting that cannot be kept.
     pub fn agent(&self, commands: Commands) -> Result<Agent, ConfigError> {
         let settings = &self.settings;
+        let registry = self.registry()?;
+        Ok(Agent::new(Parts {
+            store: Arc::new(self.store()),
+            holder: holder(),
+            providers: Arc::new(Endpoints::new(settings, &self.environment)),
+            registry: Arc::new(registry),
+            policy: Arc::new(policy(commands)),
+            workspace: self.places.workspace.clone(),
+            result_cap: settings.result_cap,
+            clock: Arc::new(SystemClock::new()),
+            chance,
+        }))
+    }
+
+    /// The tools, as these settings have them.
+    pub(crate) fn registry(&self) -> Result<Registry, ConfigError> {
+        let settings = &self.settings;
         let workspace = Workspace::open(&self.places.workspace).map_err(|error| {
             ConfigError::Setting(format!(
                 "the workspace cannot be opened: {error}; name another with --workspace DIR"
@@ -157,18 +174,7 @@ impl Setup {
         let names: Vec<String> = tools.iter().map(|tool| tool.spec().name.to_string()).collect();
         check_disabled(&settings.disabled, &names)?;
         let is_on = |name: &str| settings.disabled.iter().all(|disabled| disabled != name);
-        let registry = Registry::new(tools.into_iter().filter(|tool| is_on(&tool.spec().name)));
-        Ok(Agent::new(Parts {
-            store: Arc::new(self.store()),
-            holder: holder(),
-            providers: Arc::new(Endpoints::new(settings, &self.environment)),
-            registry: Arc::new(registry),
-            policy: Arc::new(policy(commands)),
-            workspace: self.places.workspace.clone(),
-            result_cap: settings.result_cap,
-            clock: Arc::new(SystemClock::new()),
-            chance,
-        }))
+        Ok(Registry::new(tools.into_iter().filter(|tool| is_on(&tool.spec().name))))
     }
 
     /// The terms of a new session.
@@ -267,7 +273,7 @@ pub(crate) fn fault(why: &str) -> StoreError {
 
 /// Files of the workspace may be written, for that is what the agent is there for and what it cannot leave;
 /// commands reach further.
-fn policy(commands: Commands) -> Policy {
+pub(crate) fn policy(commands: Commands) -> Policy {
     let rule = |tool: &str, action, name: &str| Rule { tool: tool.into(), action, name: name.into() };
     let mut rules = vec![
         rule("write_file", Action::Allow, "files of the workspace"),

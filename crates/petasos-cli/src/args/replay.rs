@@ -1,5 +1,7 @@
 //! Arguments of the commands that look at how a session came about.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 /// `petasos replay`.
@@ -8,7 +10,36 @@ pub(crate) struct ReplayArguments {
     /// The session, or how its id begins, or a file that holds a log; without it, the newest session of this folder
     #[arg(value_name = "ID|FILE")]
     pub(crate) session: Option<String>,
+    #[command(flatten)]
+    pub(crate) against: AgainstArguments,
+    /// Show each step; at a terminal, one each time Enter is pressed
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) step: bool,
     /// Tell what was found as a line of JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What a log is held against.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct AgainstArguments {
+    /// Against the system text, the tools and the rules of now, instead of those that the log froze
+    #[arg(long)]
+    pub(crate) present: bool,
+    /// With --present: the rules of now let commands run without asking
+    #[arg(long, requires = "present")]
+    pub(crate) allow_commands: bool,
+}
+
+/// `petasos test`.
+#[derive(Debug, Args)]
+pub(crate) struct TestArguments {
+    /// Recorded sessions: exported files, logs, or folders of sessions
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) against: AgainstArguments,
+    /// Tell what was found as JSON, one line a file
     #[arg(long)]
     pub(crate) json: bool,
 }

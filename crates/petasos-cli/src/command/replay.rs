@@ -1,14 +1,19 @@
 //! `petasos replay`: a session from its log, entry by entry and request by request.
 
+use std::io::{self, IsTerminal as _};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use petasos_runtime::{Difference, Differing, LeftOut, LeftOutWhy, PartOf, Place, Replayed, Setup};
+use petasos_runtime::config::Flags;
+use petasos_runtime::{
+    CallReplayed, Difference, Differing, LeftOut, LeftOutWhy, PartOf, Place, Present, Replayed,
+    RequestReplayed, Setup,
+};
 use tokio::task::spawn_blocking;
 
-use super::Refusal;
-use crate::args::ReplayArguments;
+use super::{Refusal, commands, set_up};
+use crate::args::{AgainstArguments, ReplayArguments};
 use crate::print::{Printer, line_of};
 use crate::{World, print};
 
@@ -17,10 +22,10 @@ pub(crate) async fn replay(arguments: ReplayArguments, world: &World) -> ExitCod
     let mut printer = if arguments.json { Printer::json() } else { Printer::job() };
     match found(&arguments, world).await {
         Ok(replayed) => {
-            if arguments.json {
-                print::line(&replayed.line())
-            } else {
-                tell(&replayed)
+            match (arguments.json, arguments.step) {
+                (true, _) => print::line(&replayed.line()),
+                (false, true) => walk(&replayed),
+                (false, false) => tell(&replayed),
             }
             if replayed.is_same() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
@@ -29,12 +34,23 @@ pub(crate) async fn replay(arguments: ReplayArguments, world: &World) -> ExitCod
 }
 
 async fn found(arguments: &ReplayArguments, world: &World) -> Result<Replayed, Refusal> {
+    let present = present(arguments.against, world)?;
     if let Some(path) = arguments.session.as_deref().filter(|named| is_path(named)) {
-        return of_file(path).await;
+        let hint = "name a log.jsonl, a session's folder, or the id of a session";
+        return of_file(Path::new(path), present).await.map_err(|why| Refusal::usage(why, hint));
     }
     let setup = Setup::to_look(world.environment.clone(), None, Arc::clone(&world.disk))?;
     let found = setup.find(arguments.session.as_deref()).await?;
-    Ok(setup.replay(&found.id).await?)
+    Ok(setup.replay(&found.id, present).await?)
+}
+
+/// What is there now, if that is asked for.
+pub(super) fn present(against: AgainstArguments, world: &World) -> Result<Option<Present>, Refusal> {
+    let AgainstArguments { present, allow_commands } = against;
+    if !present {
+        return Ok(None);
+    }
+    Ok(Some(set_up(world, None, Flags::default())?.present(commands(allow_commands))?))
 }
 
 /// Ids have no dots and no slashes.
@@ -43,21 +59,43 @@ fn is_path(named: &str) -> bool {
 }
 
 /// Replays what stands in a file.
-pub(super) async fn of_file(path: &str) -> Result<Replayed, Refusal> {
-    let file = Path::new(path).to_owned();
-    let hint = "name a log.jsonl, a session's folder, or the id of a session";
-    match spawn_blocking(move || Replayed::of_file(&file)).await {
-        Ok(replayed) => replayed.map_err(|why| Refusal::usage(why, hint)),
-        Err(_) => Err(Refusal::Broken),
+pub(super) async fn of_file(path: &Path, present: Option<Present>) -> Result<Replayed, String> {
+    let file = path.to_owned();
+    let replayed = spawn_blocking(move || Replayed::of_file(&file, present.as_ref())).await;
+    replayed.map_err(|error| error.to_string())?
+}
+
+/// Each request, and the calls of its answer; at a terminal, one after the other.
+fn walk(replayed: &Replayed) {
+    let waits = io::stdin().is_terminal() && io::stdout().is_terminal();
+    let mut calls = replayed.calls.iter().peekable();
+    let mut requests = replayed.requests.iter().peekable();
+    while let Some(request) = requests.next() {
+        let RequestReplayed { place: at, parts, bytes, is_same } = request;
+        let same = if *is_same { "the same" } else { "differs" };
+        print::shown(&format!("{}: {parts} parts, {bytes} bytes, {same}", place(at)));
+        let next = requests.peek().map(|next| next.place.entry);
+        while let Some(call) = calls.next_if(|call| next.is_none_or(|next| call.call.reply < next)) {
+            let CallReplayed { call, tool, verdict, rule } = call;
+            print::shown(&format!(
+                "  call {call}, {tool}: {} ({rule})",
+                format!("{verdict:?}").to_lowercase()
+            ));
+        }
+        if waits && next.is_some() && io::stdin().read_line(&mut String::new()).unwrap_or_default() == 0 {
+            break;
+        }
     }
+    tell(replayed);
 }
 
 fn tell(replayed: &Replayed) {
     let Replayed { session, entries, requests, calls, left_out, differences } = replayed;
     let same = requests.iter().filter(|request| request.is_same).count();
     print::shown(&format!(
-        "session {session}: {entries} entries made again, {same} of {} requests the same, {calls} calls judged",
-        requests.len()
+        "session {session}: {entries} entries made again, {same} of {} requests the same, {} calls judged",
+        requests.len(),
+        calls.len()
     ));
     left_out.iter().for_each(|left| print::shown(&left_out_line(left)));
     for difference in differences {

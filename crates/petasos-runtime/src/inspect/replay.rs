@@ -7,6 +7,7 @@ mod drive;
 mod entries;
 mod explain;
 mod line;
+mod present;
 mod rest;
 mod rewriting;
 mod told;
@@ -18,18 +19,20 @@ use std::path::Path;
 use petasos_core::Session;
 use petasos_core::approval::Prepared;
 use petasos_core::budget::Limits;
-use petasos_core::entry::{Body, Entry, Request, VerdictKind};
+use petasos_core::entry::{Body, Entry, Head, Request, VerdictKind};
 use petasos_core::id::{CallId, Digest, Seq, SessionId};
 use petasos_core::request::{Draft, Purpose, Target, ToolMode, Wire};
 use petasos_core::session::Terms;
 use petasos_core::text::Text;
 use petasos_core::turn::Mode;
-use petasos_store::{Store, StoreError, read_log};
+use petasos_providers::Body as SentBody;
+use petasos_store::{Store, StoreError, read_export, read_log};
 use tokio::task::spawn_blocking;
 
 use crate::setup::Setup;
 pub use drive::LeftOutWhy;
 use drive::{Watch, drive};
+pub use present::Present;
 pub use rewriting::PartOf;
 use rewriting::Rewriting;
 
@@ -42,8 +45,8 @@ pub struct Replayed {
     pub entries: u64,
     /// The requests, in order.
     pub requests: Vec<RequestReplayed>,
-    /// What was judged.
-    pub calls: u64,
+    /// The calls that were judged, in order.
+    pub calls: Vec<CallReplayed>,
     /// What was not replayed.
     pub left_out: Vec<LeftOut>,
     /// Where something differs: at most one of each sort, decisions first.
@@ -61,6 +64,19 @@ pub struct RequestReplayed {
     pub bytes: u64,
     /// Whether it is the one that was sent.
     pub is_same: bool,
+}
+
+/// A call that was judged as the log has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallReplayed {
+    /// Which.
+    pub call: CallId,
+    /// The tool.
+    pub tool: Text,
+    /// The verdict.
+    pub verdict: VerdictKind,
+    /// The rule that gave it.
+    pub rule: Text,
 }
 
 /// Where a request stands.
@@ -155,18 +171,18 @@ impl Replayed {
         self.differences.is_empty()
     }
 
-    /// Replays a log; none if it has no first line.
-    pub fn of(log: &[Entry]) -> Option<Self> {
+    /// Replays a log; none if it has no first line. `present`: what is looked at beside, which checks a change of it.
+    pub fn of(log: &[Entry], present: Option<&Present>) -> Option<Self> {
         let Body::SessionStart(start) = &log.first()?.body else { return None };
         let found = Self {
             session: start.id.clone(),
             entries: 0,
             requests: Vec::new(),
-            calls: 0,
+            calls: Vec::new(),
             left_out: Vec::new(),
             differences: Vec::new(),
         };
-        let mut watcher = Watcher { log, scanned: 0, sent: Vec::new(), then: Rewriting::new(None), found };
+        let mut watcher = Watcher::new(log, present, found);
         let nobody = Target {
             provider: Text::default(),
             model: Text::default(),
@@ -180,6 +196,8 @@ impl Replayed {
         let mut found = watcher.found;
         found.entries = made;
         found.differences.extend(driven.err().map(|misfit| told::entry(&misfit)));
+        // What a change decides comes before what it says.
+        found.differences.sort_by_key(|difference| !matches!(difference, Difference::Decision { .. }));
         Some(found)
     }
 
@@ -187,11 +205,17 @@ impl Replayed {
     ///
     /// # Errors
     /// For a person: why it cannot be read.
-    pub fn of_file(path: &Path) -> Result<Self, String> {
+    pub fn of_file(path: &Path, present: Option<&Present>) -> Result<Self, String> {
         let path = if path.is_dir() { path.join("log.jsonl") } else { path.to_owned() };
-        let bytes = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        let read = read_log(&bytes).map_err(|why| format!("{}: {why}", path.display()))?;
-        Self::of(&read.entries).ok_or_else(|| format!("{}: no session", path.display()))
+        let wrong = |why: String| format!("{}: {why}", path.display());
+        let bytes = fs::read(&path).map_err(|error| wrong(error.to_string()))?;
+        let last = bytes.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+        if !last.starts_with(b"{\"v\":") {
+            // It is no log alone, so it must be a whole export.
+            read_export(bytes.as_slice()).map_err(|error| wrong(error.to_string()))?;
+        }
+        let read = read_log(&bytes).map_err(wrong)?;
+        Self::of(&read.entries, present).ok_or_else(|| wrong("no session".to_owned()))
     }
 }
 
@@ -200,11 +224,15 @@ impl Setup {
     ///
     /// # Errors
     /// What the store says.
-    pub async fn replay(&self, session: &SessionId) -> Result<Replayed, StoreError> {
+    pub async fn replay(
+        &self,
+        session: &SessionId,
+        present: Option<Present>,
+    ) -> Result<Replayed, StoreError> {
         let (store, id) = (self.store(), session.clone());
         let unusable = |why: String| StoreError::Unusable { session: session.clone(), why };
-        let replayed = spawn_blocking(move || store.read(&id).map(|read| Replayed::of(&read.entries)));
-        let replayed = replayed.await.map_err(|error| unusable(error.to_string()))??;
+        let replay = move || store.read(&id).map(|read| Replayed::of(&read.entries, present.as_ref()));
+        let replayed = spawn_blocking(replay).await.map_err(|error| unusable(error.to_string()))??;
         replayed.ok_or_else(|| unusable("it has no first line".to_owned()))
     }
 }
@@ -216,11 +244,21 @@ struct Watcher<'a> {
     scanned: usize,
     /// The hashes of all parts of the last request that was looked at.
     sent: Vec<Digest>,
+    /// The requests as this program writes them with what the log froze, and with what would be there now.
     then: Rewriting,
+    now: Rewriting,
+    present: Option<&'a Present>,
+    /// The head of now that stands for one of the log.
+    head: Option<(Seq, Head)>,
     found: Replayed,
 }
 
-impl Watcher<'_> {
+impl<'a> Watcher<'a> {
+    fn new(log: &'a [Entry], present: Option<&'a Present>, found: Replayed) -> Self {
+        let (then, now) = (Rewriting::default(), Rewriting::default());
+        Self { log, scanned: 0, sent: Vec::new(), then, now, present, head: None, found }
+    }
+
     /// The hashes of the parts of a request: what its entry tells goes on from the one before.
     fn scan(&mut self, to: Seq) {
         for entry in self.log.get(self.scanned..).unwrap_or_default() {
@@ -236,6 +274,16 @@ impl Watcher<'_> {
             }
         }
     }
+
+    /// The request as it would be written now; none if nobody asks for that.
+    fn of_now(&mut self, session: &Session, draft: &Draft, request: &Request) -> Option<SentBody> {
+        let present = self.present?;
+        if self.head.as_ref().is_none_or(|(of, _)| *of != request.head) {
+            self.head = present.head(self.log, request.head).map(|head| (request.head, head));
+        }
+        let (_, head) = self.head.as_ref()?;
+        Some(self.now.write(session, draft, (request, head)))
+    }
 }
 
 impl Watch for Watcher<'_> {
@@ -249,23 +297,33 @@ impl Watch for Watcher<'_> {
             purpose: request.purpose,
         };
         // One that could not be written failed before it was sent.
-        if request.bytes == 0 {
-            return;
-        }
-        let Some(body) = self.then.write(session, draft, request) else { return };
+        let Some(head) = session.head().filter(|_| request.bytes > 0) else { return };
+        let then = self.then.write(session, draft, (request, head));
+        let now = self.of_now(session, draft, request);
+        let body = now.as_ref().unwrap_or(&then);
         let is_same = body.body == request.body;
-        let replayed =
-            RequestReplayed { place, parts: body.parts.len() as u64, bytes: request.bytes, is_same };
-        self.found.requests.push(replayed);
+        let (parts, bytes) = (body.parts.len() as u64, request.bytes);
+        self.found.requests.push(RequestReplayed { place, parts, bytes, is_same });
         let is_known =
             |found: &Difference| matches!(found, Difference::Part { .. } | Difference::Tail { .. });
-        if !is_same && !self.found.differences.iter().any(is_known) {
-            self.found.differences.push(told::request(place, &body, &self.sent, &self.then, None));
+        if is_same || self.found.differences.iter().any(is_known) {
+            return;
         }
+        // What has the hash that was sent are the bytes that were sent.
+        let known = |part: usize| {
+            let is_what_was_sent = then.parts.get(part) == self.sent.get(part);
+            self.then.part(part).filter(|_| is_what_was_sent).map(<[u8]>::to_vec)
+        };
+        let written = if now.is_some() { &self.now } else { &self.then };
+        self.found.differences.push(told::request(place, body, &self.sent, (written, &known)));
     }
 
-    fn judged(&mut self, _session: &Session, _prepared: &Prepared) {
-        self.found.calls += 1;
+    fn judged(&mut self, session: &Session, prepared: &Prepared) {
+        self.found.calls.extend(present::call_of(prepared));
+        let is_first =
+            self.found.differences.iter().all(|known| !matches!(known, Difference::Decision { .. }));
+        let judged = self.present.filter(|_| is_first).and_then(|present| present.judged(session, prepared));
+        self.found.differences.extend(judged);
     }
 
     fn left_out(&mut self, from: Seq, to: Seq, why: LeftOutWhy) {

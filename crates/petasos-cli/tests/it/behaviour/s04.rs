@@ -134,3 +134,84 @@ fn s04_what_differs_is_named_by_step_request_and_part() {
         "{lines:?}"
     );
 }
+
+#[test]
+fn s04_recorded_sessions_are_tests_of_the_program_and_of_its_settings() {
+    let place = Place::new();
+    place.write("a.txt", "one");
+    let server = ModelServer::start(SCRIPT).with_breaks();
+    assert_eq!(place.run(&server, &["--allow-commands", "do it"]).code, 0);
+    let id = &place.sessions()[0];
+    let log = fs::read_to_string(place.log(id)).unwrap();
+    place.write("kept.jsonl", &log);
+    assert_eq!(place.petasos_does(&["sessions", "export", id, "-o", "whole.jsonl"]).code, 0);
+    let whole = place.read("whole.jsonl").unwrap();
+    let cut = whole.trim_end().rsplit_once('\n').unwrap().0;
+    place.write("cut.jsonl", &format!("{cut}\n{{\"end\""));
+
+    let tested = place.petasos_does(&["test", "kept.jsonl", "whole.jsonl"]);
+    let told = "same  kept.jsonl\nsame  whole.jsonl\n2 the same, 0 differ, 0 cannot be read\n";
+    assert_eq!((tested.code, tested.stdout.as_str(), tested.stderr.as_str()), (0, told, ""));
+    let tested = place.petasos_does(&["test", "--json", "--present", "kept.jsonl"]);
+    assert_eq!((tested.code, report(&tested.stdout)["same"].clone()), (0, true.into()), "{}", tested.stderr);
+
+    // Another set of tools: what was recorded still holds, and what is there now is not what was tested.
+    place.settings("tools: {disabled: [calculate]}\n");
+    assert_eq!(place.petasos_does(&["test", "kept.jsonl"]).code, 0);
+    let tested = place.petasos_does(&["test", "--present", "kept.jsonl"]);
+    let lines: Vec<&str> = tested.stdout.lines().collect();
+    assert_eq!(
+        (tested.code, lines[0], *lines.last().unwrap()),
+        (1, "differs  kept.jsonl", "0 the same, 1 differ, 0 cannot be read")
+    );
+    assert!(lines[1].ends_with("part 1, the tools") && lines[3].contains("calculate"), "{lines:?}");
+
+    let tested = place.petasos_does(&["test", "cut.jsonl", "none.jsonl", "kept.jsonl"]);
+    let told = "same  kept.jsonl\n1 the same, 0 differ, 2 cannot be read\n";
+    assert_eq!((tested.code, tested.stdout.as_str()), (2, told), "{}", tested.stderr);
+    assert!(tested.stderr.contains("cut.jsonl") && tested.stderr.contains("none.jsonl"));
+
+    let walked = place.petasos_does(&["replay", "--step", "kept.jsonl"]);
+    let lines: Vec<&str> = walked.stdout.lines().collect();
+    assert!(lines[0].starts_with("request ") && lines[0].ends_with("bytes, the same"), "{lines:?}");
+    assert!(lines[1].contains("read_file: allow (default)"), "{lines:?}");
+    assert_eq!(walked.code, 0);
+}
+
+/// A call that ran because its rule allowed it then, and that would be asked about now.
+#[test]
+fn s04_a_decision_that_differs_is_told_before_the_parts() {
+    let place = Place::new();
+    let script = r#"{"calls":[{"name":"run_command","arguments":{"command":"true"}}]}
+{"text":"done"}"#;
+    let server = ModelServer::start(script).with_breaks();
+    assert_eq!(place.run(&server, &["--allow-commands", "do it"]).code, 0);
+    let log = fs::read_to_string(place.log(&place.sessions()[0])).unwrap();
+    // As by a program whose rules had another hash.
+    let changed: String = log
+        .lines()
+        .map(|line| {
+            let mut entry = petasos_core::entry::Entry::read(line).unwrap();
+            if let petasos_core::entry::Body::Call(call) = &mut entry.body {
+                call.policy = petasos_core::id::Digest([7; 32]);
+            }
+            petasos_store::closed_line(&entry).unwrap()
+        })
+        .collect();
+    place.write("older.jsonl", &changed);
+    place.settings("tools: {disabled: [calculate]}\n");
+    assert_eq!(place.petasos_does(&["replay", "./older.jsonl"]).code, 0);
+    let replayed = place.petasos_does(&["replay", "--present", "--json", "older.jsonl"]);
+    let found = report(&replayed.stdout);
+    let whats: Vec<&Value> =
+        found["differences"].as_array().unwrap().iter().map(|one| &one["what"]).collect();
+    assert_eq!((replayed.code, whats), (1, vec![&"decision".into(), &"part".into()]));
+    let told = (&found["differences"][0]["was"], &found["differences"][0]["now"]);
+    let wanted = (
+        serde_json::json!({"verdict": "allow", "rule": "commands are allowed"}),
+        serde_json::json!({"verdict": "ask", "rule": "commands ask"}),
+    );
+    assert_eq!(told, (&wanted.0, &wanted.1));
+    let replayed = place.petasos_does(&["replay", "--present", "--allow-commands", "older.jsonl"]);
+    assert!(!replayed.stdout.contains("decision"), "{}", replayed.stdout);
+}

@@ -87,7 +87,7 @@ impl Replayed {
             same: self.is_same(),
             entries: self.entries,
             requests: self.requests.len() as u64,
-            calls: self.calls,
+            calls: self.calls.len() as u64,
             left_out: self.left_out.iter().map(left_out).collect(),
             differences: self.differences.iter().map(difference).collect(),
         };

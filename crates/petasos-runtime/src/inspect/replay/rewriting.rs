@@ -1,7 +1,5 @@
 //! The requests of a log, written again as they are replayed.
 
-use std::sync::Arc;
-
 use petasos_core::Session;
 use petasos_core::entry::{Head, Request};
 use petasos_core::id::Seq;
@@ -23,10 +21,8 @@ pub enum PartOf {
 }
 
 /// Writes the requests of a session one after the other; the bytes of a message are made once.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Rewriting {
-    /// The head that stands for those of the log, if not they themselves.
-    head: Option<Arc<Head>>,
     writing: Option<Writing>,
 }
 
@@ -41,12 +37,13 @@ struct Writing {
 }
 
 impl Rewriting {
-    pub(super) fn new(head: Option<Arc<Head>>) -> Self {
-        Self { head, writing: None }
-    }
-
-    /// The body of a request; none if the log has no head for it.
-    pub(super) fn write(&mut self, session: &Session, draft: &Draft, request: &Request) -> Option<Body> {
+    /// The body of a request with this head.
+    pub(super) fn write(
+        &mut self,
+        session: &Session,
+        draft: &Draft,
+        (request, head): (&Request, &Head),
+    ) -> Body {
         let goes_on = |writing: &Writing| {
             writing.target == draft.target && writing.head == draft.head && writing.learnt == draft.learnt
         };
@@ -58,7 +55,7 @@ impl Rewriting {
         };
         let mut writing = match self.writing.take().filter(is_begun) {
             Some(writing) => writing,
-            None => Writing::begin(draft, self.head.as_deref().or(session.head())?),
+            None => Writing::begin(draft, head),
         };
         for (seq, item) in items.iter().skip(writing.pushed.len()) {
             writing.encoder.push(item);
@@ -69,7 +66,7 @@ impl Rewriting {
         }
         let body = writing.encoder.body(&request.params, &request.tail);
         self.writing = Some(writing);
-        Some(body)
+        body
     }
 
     /// What a part of the body that was written last is.

@@ -26,20 +26,20 @@ pub(super) fn entry(misfit: &Misfit) -> Difference {
     }
 }
 
-/// A request that is written otherwise. `then`: the bytes that were sent, where they are known.
+/// A request that is written otherwise: as it is written now, and the bytes of a part that was sent, where they are
+/// known.
 pub(super) fn request(
     request: Place,
     body: &Body,
     sent: &[Digest],
-    now: &Rewriting,
-    then: Option<&dyn Fn(usize) -> Option<Vec<u8>>>,
+    (now, then): (&Rewriting, &dyn Fn(usize) -> Option<Vec<u8>>),
 ) -> Difference {
     let first = body.parts.iter().zip(sent).take_while(|(now, was)| now == was).count();
     let (was, is) = (sent.get(first).copied(), body.parts.get(first).copied());
     if was.is_none() && is.is_none() {
         return Difference::Tail { request };
     }
-    let bytes = then.and_then(|then| then(first)).zip(now.part(first)).map(|(was, now)| differing(&was, now));
+    let bytes = then(first).zip(now.part(first)).map(|(was, now)| differing(&was, now));
     Difference::Part { request, part: first, of: now.part_of(first), was, now: is, bytes }
 }
 
