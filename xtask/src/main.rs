@@ -16,6 +16,7 @@
     let_underscore_drop
 )]
 
+mod bench;
 mod ci;
 mod faults;
 mod layering;
@@ -28,6 +29,7 @@ mod syncs;
 mod tidy;
 mod workspace;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use report::Outcome;
@@ -45,6 +47,7 @@ cargo xtask <check>
 
 By hand, no part of ci:
 
+  bench store [FOLDER]   how fast the store is on that folder's disk, beside plain SQLite; in target/ without one
   requests VALIDATOR [COUNT]   so many requests on each wire (10000), judged by that Python program
   soak       kills the binary at random and goes on, until nothing is left to do; tells what was lost or doubled
              --minutes N   how long (1)
@@ -63,6 +66,8 @@ fn main() -> ExitCode {
         ["faults", "--only", number] => faults::run(faults::Which::Only(number)),
         ["licences"] => licences::run(),
         ["syncs"] => syncs::run(),
+        ["bench", "store"] => bench::run(None),
+        ["bench", "store", folder] => bench::run(Some(Path::new(folder))),
         ["requests", validator] => requests::run(validator, 10_000),
         ["requests", validator, count] => match count.parse() {
             Ok(count) => requests::run(validator, count),

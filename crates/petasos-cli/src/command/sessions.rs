@@ -71,10 +71,11 @@ fn row(listed: &Listed, all: bool) -> String {
     let folder = if all { format!("  {}", line_of(listed.workspace(), 40)) } else { String::new() };
     let damage = if listed.damaged() > 0 { "  (damaged)" } else { "" };
     format!(
-        "{}  {}  {:>5} entries{folder}  {title}{damage}",
+        "{}  {}  {:>5} entries  {:>8} tokens{folder}  {title}{damage}",
         listed.id(),
         listed.last_time(),
-        listed.entries()
+        listed.entries(),
+        listed.tokens()
     )
 }
 
