@@ -11,7 +11,7 @@ use petasos_core::request::Wire;
 use petasos_core::time::Span;
 use petasos_runtime::config::Flags;
 
-pub(crate) use replay::{AgainstArguments, ReplayArguments, TestArguments};
+pub(crate) use replay::{AgainstArguments, LogArguments, ReplayArguments, TestArguments};
 
 /// An agent that works in one folder with tools until the task is done. Every step is journaled: a run that
 /// was killed goes on with `petasos resume`.
@@ -41,6 +41,8 @@ pub(crate) enum Command {
     /// Go through a session again from its log, offline: each entry made again, each request written again and
     /// compared; the exit code is 0 if all is the same, 1 if something differs
     Replay(ReplayArguments),
+    /// Tell a session a line a step: its tools, tokens, cost and times
+    Log(LogArguments),
     /// Replay recorded sessions as tests: one line a file; the exit code is 0 if all are the same, 1 if not
     Test(TestArguments),
     /// Watch a small job being done in a scratch folder

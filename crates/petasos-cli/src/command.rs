@@ -3,6 +3,7 @@
 mod chat;
 mod decode;
 mod demo;
+mod log;
 mod look_on;
 mod model_server;
 mod prompt;
@@ -42,6 +43,7 @@ pub(crate) async fn run(arguments: Arguments, world: &World) -> ExitCode {
         Some(Command::Sessions { what }) => sessions::sessions(what, world).await,
         Some(Command::Replay(arguments)) => replay::replay(arguments, world).await,
         Some(Command::Test(arguments)) => test::test(arguments, world).await,
+        Some(Command::Log(arguments)) => log::log(arguments, world).await,
         Some(Command::Demo(arguments)) => demo::demo(arguments, world).await,
         Some(Command::Dev { what }) => dev(what, world).await,
     }

@@ -216,12 +216,24 @@ impl SessionHandle {
         &self.id
     }
 
-    /// The terms that it was opened with.
+    /// The terms that it was opened with. They are looked at here; others are asked for by [`Op::Terms`].
+    ///
+    /// ```compile_fail,E0594
+    /// fn change(session: &petasos_runtime::SessionHandle) {
+    ///     session.terms().limits.steps = None;
+    /// }
+    /// ```
     pub fn terms(&self) -> &Terms {
         &self.terms
     }
 
-    /// How it stood when it was opened.
+    /// How it stood when it was opened; nothing of the session changes with it.
+    ///
+    /// ```compile_fail,E0596
+    /// fn change(session: &petasos_runtime::SessionHandle) {
+    ///     session.standing().asking.clear();
+    /// }
+    /// ```
     pub fn standing(&self) -> &Standing {
         &self.standing
     }

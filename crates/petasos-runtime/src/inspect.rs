@@ -4,6 +4,7 @@ mod decoded;
 mod following;
 mod replay;
 mod searched;
+mod steps;
 mod written;
 
 use std::collections::BTreeMap;
@@ -28,6 +29,7 @@ pub use replay::{
     RequestReplayed,
 };
 pub use searched::{Searched, SearchedEntry};
+pub use steps::{StepLine, StepLog, StepTold, ToolOfStep, TurnTold};
 pub(crate) use written::written;
 pub use written::{Same, WriteError, Written};
 

@@ -40,6 +40,7 @@ pub use inspect::{
     Decoded, DecodedCall, DecodedEnd, DecodedError, DecodedUsage, Decoding, Following, Listed, Same,
     Searched, SearchedEntry, Sessions, Shown, WriteError, Written, readable,
 };
+pub use inspect::{StepLine, StepLog, StepTold, ToolOfStep, TurnTold};
 pub use manage::Transferred;
 pub use models::Chosen;
 pub use op::Op;

@@ -43,3 +43,20 @@ pub(crate) struct TestArguments {
     #[arg(long)]
     pub(crate) json: bool,
 }
+
+/// `petasos log`.
+#[derive(Debug, Args)]
+pub(crate) struct LogArguments {
+    /// The session, or how its id begins; without it, the newest of this folder
+    #[arg(value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// Go on with what comes, also from another process, until Ctrl-C
+    #[arg(short, long)]
+    pub(crate) follow: bool,
+    /// With --follow: until no turn is under way
+    #[arg(long, requires = "follow")]
+    pub(crate) until_end: bool,
+    /// One JSON object a line (docs/format/log.md)
+    #[arg(long)]
+    pub(crate) json: bool,
+}

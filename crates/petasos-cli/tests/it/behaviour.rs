@@ -20,6 +20,7 @@ mod person;
 mod resume;
 mod s01_together;
 mod s04;
+mod s06;
 mod search;
 mod sessions;
 mod t08;

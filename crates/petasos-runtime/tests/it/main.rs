@@ -17,6 +17,7 @@ mod config;
 mod drive;
 mod gate;
 mod holders;
+mod l08;
 mod replay;
 mod silence;
 mod waits_page;
