@@ -22,6 +22,9 @@ pub enum Adapt {
         /// Tokens of output that there is room for.
         room: u32,
     },
+    /// The model seems to take so many tokens in all: of a request that had more it read fewer, or it read more of one
+    /// than it seemed to take.
+    Seen(u64),
     /// The output cap goes by the other of its names (chat completions).
     OtherCapName,
     /// This is left out.
@@ -58,6 +61,8 @@ pub struct Learnt {
     pub max_output: Option<u64>,
     /// The tokens that it takes in all.
     pub window: Option<u64>,
+    /// The tokens that it seems to take, by what it read of requests.
+    pub window_seen: Option<u64>,
     /// The tokens of output that the very next request has room for, as the server counted the one before it.
     pub room: Option<u64>,
     /// Whether the output cap goes by the other of its names.
@@ -79,6 +84,7 @@ pub enum CapName {
 const MAX_OUTPUT: &str = "max_output";
 const WINDOW: &str = "window";
 const ROOM: &str = "room";
+const WINDOW_SEEN: &str = "window_seen";
 const CAP_NAME: &str = "output_cap_name";
 /// Stands before the name of what is left out.
 const SEND: &str = "send.";
@@ -121,7 +127,7 @@ impl Adapt {
     pub fn is_a_way_out(self) -> bool {
         match self {
             Self::MaxOutput(_) | Self::Room { .. } | Self::OtherCapName | Self::Without(_) => true,
-            Self::Window(_) => false,
+            Self::Window(_) | Self::Seen(_) => false,
         }
     }
 
@@ -135,6 +141,7 @@ impl Adapt {
             Self::Room { .. }
             | Self::MaxOutput(_)
             | Self::Window(_)
+            | Self::Seen(_)
             | Self::OtherCapName
             | Self::Without(_) => self,
         }
@@ -150,6 +157,7 @@ impl Adapt {
         match self {
             Self::MaxOutput(most) => vec![always(MAX_OUTPUT, &most.to_string())],
             Self::Window(tokens) => vec![always(WINDOW, &tokens.to_string())],
+            Self::Seen(tokens) => vec![always(WINDOW_SEEN, &tokens.to_string())],
             // The next request is another one: its room is worked out anew.
             Self::Room { window, room } => {
                 vec![always(WINDOW, &window.to_string()), set(ROOM, &room.to_string(), Lifetime::Turn)]
@@ -171,6 +179,7 @@ impl Adapt {
                     let (window, room) = (window.or(known.window)?, value.parse().ok()?);
                     return Some(Self::Room { window, room });
                 }
+                WINDOW_SEEN => return value.parse().ok().map(Self::Seen),
                 CAP_NAME => return Some(Self::OtherCapName),
                 key => {
                     let name = key.strip_prefix(SEND)?;
@@ -185,7 +194,8 @@ impl Adapt {
 
 impl Learnt {
     /// Takes in a setting that a request to the target made; others change nothing. True if it is news. Numbers only
-    /// ever get smaller, so that a server cannot lead us up and down; but for the room, which is that of one request.
+    /// ever get smaller, so that a server cannot lead us up and down; but for the room, which is that of one request,
+    /// and what is seen of the window, which a reply may show to be wrong.
     pub(crate) fn take_in(&mut self, setting: &Setting) -> bool {
         let Some(value) = setting.value.as_deref() else { return false };
         let before = self.clone();
@@ -195,6 +205,7 @@ impl Learnt {
             MAX_OUTPUT => self.max_output = least(self.max_output),
             WINDOW => self.window = least(self.window),
             ROOM => self.room = number(),
+            WINDOW_SEEN => self.window_seen = number().or(self.window_seen),
             CAP_NAME if value == "other" => self.cap_name = CapName::Other,
             key => {
                 let name = key.strip_prefix(SEND).filter(|_| value == "no");

@@ -104,7 +104,9 @@ pub(crate) fn remedy(kind: FailureKind, reported: &Reported) -> Option<Remedy> {
 pub(crate) fn is_sent(remedy: Remedy, body: &[u8]) -> bool {
     let Remedy::Adapt(adapt) = remedy else { return true };
     let parameter = match adapt {
-        Adapt::Window(_) | Adapt::Room { .. } | Adapt::Without(Parameter::ReasoningBack) => return true,
+        Adapt::Window(_) | Adapt::Seen(_) | Adapt::Room { .. } | Adapt::Without(Parameter::ReasoningBack) => {
+            return true;
+        }
         Adapt::MaxOutput(_) | Adapt::OtherCapName => Parameter::MaxOutput,
         Adapt::Without(parameter) => parameter,
     };

@@ -10,7 +10,7 @@ use petasos_core::usage::Usage;
 
 use crate::event::{Event, NoteTold, ProgramNote};
 
-/// A smaller request fits any window, and the estimate of one may be wrong by more than its half.
+/// A smaller request fits any window.
 const LEAST: u64 = 2_000;
 
 /// What a target may do with the front of a prompt.
@@ -33,37 +33,61 @@ pub(crate) struct Counted {
     pub(crate) read: u64,
 }
 
+impl Counted {
+    /// So many tokens, as the target counts them, in tokens as they are estimated here.
+    pub(crate) fn estimated(&self, tokens: u64) -> u64 {
+        let scaled = u128::from(tokens) * u128::from(self.sent) / u128::from(self.read.max(1));
+        u64::try_from(scaled).unwrap_or(u64::MAX)
+    }
+}
+
 /// What is expected of a request that is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Expected {
     front: Front,
-    /// Tokens that the target would count, as far as can be known.
-    tokens: u64,
+    /// Tokens, estimated.
+    sent: u64,
+    /// The same of an earlier request that is the beginning of this one, and what its target read of it.
+    before: Option<(u64, u64)>,
+    /// The window that the target seemed to have so far.
+    seen: Option<u64>,
 }
 
 impl Expected {
-    /// By the estimate, and by how the target counted an earlier request: an estimate that is wrong for its words is
-    /// wrong for the next request too.
+    /// By how the target counted an earlier request, the beginning of this one.
     pub(crate) fn new(front: Front, sent: u64, before: Option<&Counted>) -> Self {
-        let tokens = match before {
-            Some(before) if before.sent > 0 => {
-                let scaled = u128::from(sent) * u128::from(before.read) / u128::from(before.sent);
-                sent.min(u64::try_from(scaled).unwrap_or(u64::MAX))
-            }
-            Some(_) | None => sent,
-        };
-        Self { front, tokens }
+        Self { front, sent, before: before.map(|before| (before.sent, before.read)), seen: None }
     }
 
-    /// The window that the target seems to have, if it read less than half of what it was sent: the next power of two,
-    /// for windows are such numbers, and what is left of a prompt is cut at a message, so below its window.
+    /// With the window that the target seemed to have so far.
+    pub(crate) fn with_seen(self, seen: Option<u64>) -> Self {
+        Self { seen, ..self }
+    }
+
+    /// The window that the target seems to have, if that is news. Windows are powers of two, as often as not, and what
+    /// is left of a prompt is cut at a message, so below its window; it is no smaller than what was read before.
     pub(crate) fn window(self, usage: Option<&Usage>) -> Option<u64> {
         let read = usage?.input;
-        let is_cut = self.tokens > LEAST && read > 0 && read.saturating_mul(2) < self.tokens;
-        match self.front {
-            Front::MayBeCut if is_cut => read.checked_next_power_of_two(),
-            Front::MayBeCut | Front::Kept => None,
+        if let Some(most) = self.cut(read) {
+            return most.checked_next_power_of_two();
         }
+        self.seen.filter(|seen| read > *seen)?;
+        read.checked_next_power_of_two()
+    }
+
+    /// The most that the target read, if it cut this request: half as much again was sent as before, and no more was
+    /// read. An estimate says nothing by itself: there are texts (blanks) of which a tokenizer makes a tenth of it.
+    /// Far less than before is no cut but another way to count: some servers leave out what they had in their cache.
+    fn cut(self, read: u64) -> Option<u64> {
+        let (sent, most) = self.before.filter(|_| self.front == Front::MayBeCut)?;
+        let is_more = self.sent > LEAST && self.sent / 3 >= sent / 2;
+        let is_no_more = read <= most && read >= most / 2;
+        (is_more && is_no_more).then_some(most)
+    }
+
+    /// Whether so much is all of a request whose front was cut off.
+    pub(crate) fn is_cut(self, read: u64) -> bool {
+        self.cut(read).is_some()
     }
 }
 
@@ -75,7 +99,11 @@ pub(crate) fn told(before: Option<&Entry>, reply: &Entry, sent: Option<(u64, Exp
         return None;
     };
     let window: u64 = setting.value.as_ref()?.parse().ok().filter(|_| *request == reply.request)?;
-    let (read, (sent, _)) = (usage.input, sent?);
+    let (read, (sent, expected)) = (usage.input, sent?);
+    // It may have read more than it seemed to take.
+    if !expected.is_cut(read) {
+        return None;
+    }
     let text = format!(
         "the server read {read} tokens of about {sent}: it cuts off the front of what it is sent, the task among it, and \
          seems to take about {window}. Give it more (num_ctx of Ollama, --ctx-size of llama.cpp), and say how many with \

@@ -80,11 +80,13 @@ pub(crate) struct Requests {
     /// Part hashes of the last request that the log has, and of the draft that was measured last.
     parts: Vec<Digest>,
     drafted: Vec<Digest>,
-    /// The last request that the log has, and the last one of which it has what was read.
+    /// The last request that the log has, and of those before that it goes on from, the one of which most was read.
     asked: Option<(Target, u64)>,
     counted: Option<Counted>,
-    /// What the target of the last request may do with its front: it is asked for with each reply of a log.
-    front: Front,
+    /// What is known of the target of the last request: it is asked for with each reply of a log.
+    known: Known,
+    /// The window that the target of the last draft seemed to have.
+    window_seen: Option<u64>,
     ready: Option<(Target, Result<Outgoing, String>)>,
 }
 
@@ -99,7 +101,8 @@ impl Requests {
             drafted: Vec::new(),
             asked: None,
             counted: None,
-            front: Front::default(),
+            known: Known::default(),
+            window_seen: None,
             ready: None,
         };
         for entry in log {
@@ -118,21 +121,28 @@ impl Requests {
     pub(crate) fn take_note(&mut self, body: &EntryBody) {
         if let EntryBody::Request(request) = body {
             if self.asked().is_none_or(|before| *before != request.target) {
-                self.front = self.providers.known(&request.target).front;
+                self.known = self.providers.known(&request.target);
+            }
+            // What is no longer in it may be why less of it is read.
+            if !request.breaks.is_empty() {
+                self.counted = None;
             }
             self.asked = Some((request.target.clone(), request.tokens));
         }
         let (EntryBody::Reply(reply), Some((target, sent))) = (body, &self.asked) else { return };
         let Charge::Reported(usage) = &reply.usage else { return };
-        // One that was cut tells nothing of how the target counts.
-        if self.expected(target, *sent).window(Some(usage)).is_none() {
+        let is_less = self.counted.as_ref().is_some_and(|most| usage.input <= most.read);
+        if !is_less {
             self.counted = Some(Counted { target: target.clone(), sent: *sent, read: usage.input });
         }
     }
 
     fn expected(&self, target: &Target, sent: u64) -> Expected {
         let before = self.counted.as_ref().filter(|counted| counted.target == *target);
-        Expected::new(self.front, sent, before)
+        // Whoever says how much it takes keeps what fits.
+        let is_held = self.known.window.or(self.known.window_told).is_some_and(|window| sent <= window);
+        let front = if is_held { Front::Kept } else { self.known.front };
+        Expected::new(front, sent, before).with_seen(self.window_seen)
     }
 
     /// Whom the last request that the log has went to.
@@ -153,6 +163,7 @@ impl Requests {
     /// Writes a draft and measures it. What cannot be written fails when it is sent.
     pub(crate) fn measure(&mut self, session: &Session, draft: &Draft) -> Measured {
         let known = self.providers.known(&draft.target);
+        self.window_seen = draft.learnt.window_seen;
         // What is not capped cannot be reserved.
         let has_limit = session.turn().is_some_and(|turn| {
             let limits = &turn.told().limits;
@@ -161,6 +172,8 @@ impl Requests {
         let max_output = known.max_output.or(has_limit.then_some(USUAL_OUTPUT));
         // A smaller cap that the server told counts; where none was sent it had none to complain of.
         let max_output = smaller(max_output, draft.learnt.max_output);
+        // Whoever takes no cap gets none; under a limit it is told that it must.
+        let max_output = max_output.filter(|_| has_limit || draft.learnt.sends(Parameter::MaxOutput));
         let temperature = known.temperature.filter(|_| draft.learnt.sends(Parameter::Temperature));
         let tail = Tail { max_output, temperature };
         let (body, tail) = match self.write(session, draft, tail) {
@@ -227,6 +240,14 @@ impl Requests {
         self.providers.known(target).tariff
     }
 
+    /// The window that a target seems to have, in tokens as they are estimated here: where it counts fewer for the same
+    /// words, more of them fit.
+    fn window_seen(&self, draft: &Draft) -> Option<u64> {
+        let seen = draft.learnt.window_seen?;
+        let counted = self.counted.as_ref().filter(|counted| counted.target == draft.target);
+        Some(counted.map_or(seen, |counted| counted.estimated(seen).max(seen)))
+    }
+
     fn measured(&mut self, draft: &Draft, known: Known, (tail, body): (Tail, &Body)) -> Measured {
         let is_longer = draft.breaks.is_empty() && body.parts.starts_with(&self.parts);
         let seen = if is_longer { self.parts.len() } else { 0 };
@@ -240,8 +261,11 @@ impl Requests {
         let input = with_margin(body.tokens);
         Measured {
             tokens: body.tokens,
-            // Whoever set it may know better; a server that told one may still cut earlier.
-            window: known.window.or(smaller(known.window_told, draft.learnt.window)),
+            // Whoever set it may know better, and what a server tells counts before what it seems to do.
+            window: known
+                .window
+                .or(smaller(known.window_told, draft.learnt.window))
+                .or_else(|| self.window_seen(draft)),
             bytes: body.bytes.len() as u64,
             parts: new,
             prefix: body.prefix,
@@ -262,6 +286,9 @@ impl Requests {
 /// request, else what a window that it told leaves.
 fn cap_for(draft: &Draft, tail: Tail, tokens: u64) -> Option<u64> {
     let Learnt { window, room, .. } = draft.learnt;
+    if tail.max_output.is_none() && !draft.learnt.sends(Parameter::MaxOutput) {
+        return None;
+    }
     if let Some(room) = room {
         return tail.max_output.is_none_or(|cap| cap > room).then_some(room);
     }

@@ -6,7 +6,7 @@ use crate::entry::NoteSource;
 use crate::entry::{Charge, FinishReason, Next, Partial, Reply, Request, RequestEnd, RequestOutcome};
 use crate::error::Rejected;
 use crate::id::RequestId;
-use crate::learnt::{Adapt, LEAST_ROOM};
+use crate::learnt::{Adapt, LEAST_ROOM, Parameter};
 use crate::note::note;
 use crate::request::{Draft, Measured, Params, Purpose, ToolChoice};
 use crate::stop::{FailureKind, Limit, StopReason};
@@ -191,7 +191,7 @@ pub(crate) fn reply_ended(
         return failed(pen, named, &failure, Permille(0));
     }
     if let (Some(window), Some(open)) = (end.window, pen.told.step.request.clone()) {
-        learn(pen, &open, Some(Remedy::Adapt(Adapt::Window(window))));
+        learn(pen, &open, Adapt::Seen(window));
     }
     write_reply(pen, named.0, std::mem::take(reply), end);
     Ok(Flow::Next)
@@ -234,7 +234,12 @@ pub(crate) fn failed(
     let (Some(open), true) = (pen.told.step.request.clone(), is_about(pen, named)?) else {
         return Ok(Flow::Stale);
     };
-    let is_helped = learn(pen, &open, failure.remedy);
+    let needs_cap = Adapt::Without(Parameter::MaxOutput);
+    let is_uncapped = failure.remedy == Some(Remedy::Adapt(needs_cap)) && has_limit(pen);
+    let is_helped = match failure.remedy {
+        Some(Remedy::Adapt(adapt)) if !is_uncapped => learn(pen, &open, adapt),
+        Some(Remedy::Adapt(_) | Remedy::NextTarget) | None => false,
+    };
     let next = match open.purpose {
         Purpose::Step | Purpose::Plan | Purpose::Verify | Purpose::Summary | Purpose::Closing
             if is_helped && pen.told.may_adapt() =>
@@ -247,7 +252,9 @@ pub(crate) fn failed(
             retry::after(failure, pen.told.standing(), pen.journal.now, jitter)
         }
     };
-    let message = Bounded::new(&failure.message, Cap::FAILURE, "the rest is not kept");
+    let why = if is_uncapped { UNCAPPED } else { "" };
+    let message = format!("{why}{}", failure.message);
+    let message = Bounded::new(&message, Cap::FAILURE, "the rest is not kept");
     let outcome = RequestOutcome::Failed { kind: failure.kind, status: failure.status, message };
     let (usage, micro_usd) = charge(failure.usage, failure.micro_usd, &open.reserved);
     write_end(pen, outcome, (usage, micro_usd), next);
@@ -260,11 +267,19 @@ pub(crate) fn failed(
     Ok(Flow::Next)
 }
 
+/// Stands before what a server says that takes no output cap.
+const UNCAPPED: &str = "a limit of tokens or money holds only with an output cap, and the server takes none (without \
+                        limits.tokens and limits.usd it is asked without one): ";
+
+/// True if what a reply may use is limited: it is capped then.
+fn has_limit(pen: &Pen<'_>) -> bool {
+    pen.told.limits.tokens.is_some() || pen.told.limits.micro_usd.is_some()
+}
+
 /// Keeps what the end of a request taught of the target, if it is news. True if the same request may do better now.
 ///
 /// It stands before the end of the request: who is killed between the two asks again, and knows it.
-fn learn(pen: &mut Pen<'_>, open: &OpenRequest, remedy: Option<Remedy>) -> bool {
-    let Some(Remedy::Adapt(adapt)) = remedy else { return false };
+fn learn(pen: &mut Pen<'_>, open: &OpenRequest, adapt: Adapt) -> bool {
     let adapt = adapt.for_cap(pen.journal.view.max_output_of(open.id));
     let mut learnt = pen.journal.view.learnt(&open.target);
     let news: Vec<_> =

@@ -293,7 +293,7 @@ impl Encoder for ChatEncoder {
                  \"schema\":{schema}}}}}"
             ));
         }
-        if let Some(most) = tail.max_output.filter(|_| self.learnt.sends(Parameter::MaxOutput)) {
+        if let Some(most) = tail.max_output {
             let name = match self.quirks.output_cap {
                 OutputCap::MaxTokens => "max_tokens",
                 OutputCap::MaxCompletionTokens => "max_completion_tokens",

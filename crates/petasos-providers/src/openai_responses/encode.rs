@@ -332,7 +332,7 @@ impl Encoder for ResponsesEncoder {
                 ",\"text\":{{\"format\":{{\"type\":\"json_schema\",\"name\":\"reply\",\"schema\":{schema}}}}}"
             ));
         }
-        if let Some(most) = tail.max_output.filter(|_| self.learnt.sends(Parameter::MaxOutput)) {
+        if let Some(most) = tail.max_output {
             let least = if self.rules.hold(Rule::OutputCapIsTaken) { LEAST_OUTPUT } else { 0 };
             end.push_str(&format!(",\"max_output_tokens\":{}", most.max(least)));
         }

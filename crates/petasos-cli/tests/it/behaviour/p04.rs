@@ -195,6 +195,36 @@ fn case_d09_a_window_that_was_told_is_known_from_then_on() {
     assert_eq!(server.finish().len(), 1);
 }
 
+/// A server that takes no output cap: it is asked without one, and the log tells so; but under a limit, which holds only
+/// with a cap, the refusal is what is told.
+#[test]
+fn p04_a_cap_that_is_not_taken_is_left_out_but_under_a_limit() {
+    let no_cap = json!({"message": "Unsupported parameter: 'max_tokens' is not supported with this model.",
+        "type": "invalid_request_error", "param": "max_tokens", "code": "unsupported_parameter"});
+    let refusal = refusing(&no_cap);
+    let script = [&refusal, r#"{"text":"done"}"#, &refusal, r#"{"text":"more"}"#].join("\n");
+    let server = ModelServer::start(&script).with_breaks();
+    let place = Place::new();
+    place.settings("model: {max_output: 6000}\n");
+    let run = turn(&place, &server);
+    assert_eq!((run.code, &run.result()["reply"]), (0, &json!("done")), "{run:?}");
+    let entries = place.entries();
+    let tails: Vec<&Value> = of_kind(&entries, "request").iter().map(|one| &one["body"]["tail"]).collect();
+    assert_eq!(tails, [&json!({"max_output": 6000}), &json!(null)]);
+    let again = place.petasos_does(&["dev", "request", &place.sessions()[0]]);
+    assert!(!again.stderr.contains("differ") && !again.stdout.contains("max_tokens"), "{again:?}");
+    // The same session under a limit.
+    place.settings("model: {max_output: 6000}\nlimits: {tokens: 500000}\n");
+    let run = turn(&place, &server);
+    let error = run.result()["error"].clone();
+    assert_eq!((run.code, &error["kind"]), (20, &json!("bad_request")), "{run:?}");
+    let message = error["message"].as_str().unwrap();
+    for part in ["holds only with an output cap", "limits.tokens", "'max_tokens' is not supported"] {
+        assert!(message.contains(part), "{message}");
+    }
+    assert_eq!(caps(server), [json!([6000, null]), json!([null, null]), json!([6000, null])]);
+}
+
 /// What is set for a model without a name is not that of a fallback at its place.
 #[test]
 fn p04_a_fallback_at_the_same_place_has_its_own_cap_and_price() {

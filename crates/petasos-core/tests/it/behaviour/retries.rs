@@ -1,5 +1,6 @@
 //! Requests that fail: tries, waits, fallbacks (P04 as far as core goes).
 
+use petasos_core::budget::Limits;
 use petasos_core::entry::{Body, Next};
 use petasos_core::learnt::{Adapt, Learnt, Parameter};
 use petasos_core::request::Break;
@@ -290,7 +291,27 @@ fn p07_a_window_that_a_reply_shows_is_kept_for_the_session() {
     let at = |kind| ran.entries.iter().position(|entry| entry.body.kind() == kind).unwrap();
     assert_eq!(at("setting") + 1, at("reply"));
     let script = ran.script.kill(petasos_testkit::script::Lost::Nothing);
-    assert_eq!(learnt(&script, "first").window, Some(4_096));
+    assert_eq!(learnt(&script, "first").window_seen, Some(4_096));
+}
+
+/// Without a cap a reply could use more than is held for it, so where that is limited the refusal is told with why.
+#[test]
+fn p04_a_server_that_takes_no_output_cap_is_no_server_for_a_limit() {
+    let lesson = || refuses(Adapt::Without(Parameter::MaxOutput));
+    let ran = Script::new(terms(9)).replies([lesson(), text("done")]).say("do it").run();
+    check(&ran, StopReason::Completed, &["said: do it", "reply: done"]);
+    let limits = [
+        Limits { tokens: Some(900_000), ..Limits::default() },
+        Limits { micro_usd: Some(900_000), ..Limits::default() },
+    ];
+    for limits in limits {
+        let limited = Terms { limits, ..terms(9) };
+        let ran = Script::new(limited).replies([lesson(), text("done")]).say("do it").run();
+        check(&ran, StopReason::ModelFailed(FailureKind::BadRequest), &["said: do it"]);
+        assert_eq!((nexts(&ran), learnt(&ran.script, "first")), (vec![Next::GiveUp], Learnt::default()));
+        let told = format!("{:?}", ran.entries);
+        assert!(told.contains("a limit of tokens or money holds only with an output cap"), "{told}");
+    }
 }
 
 #[test]

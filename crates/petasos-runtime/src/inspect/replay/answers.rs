@@ -53,7 +53,10 @@ fn reported(charge: Charge) -> Option<Usage> {
 /// The end of a reply. `window`: what was learnt from it.
 pub(super) fn end_of(reply: &Reply, window: Option<Adapt>) -> ReplyEnd {
     let window = match window {
-        Some(Adapt::Window(tokens) | Adapt::Room { window: tokens, .. }) => Some(tokens),
+        // Older logs have it under the name of a window that an error told.
+        Some(Adapt::Seen(tokens) | Adapt::Window(tokens) | Adapt::Room { window: tokens, .. }) => {
+            Some(tokens)
+        }
         Some(Adapt::MaxOutput(_) | Adapt::OtherCapName | Adapt::Without(_)) | None => None,
     };
     ReplyEnd {
