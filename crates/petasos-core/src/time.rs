@@ -51,6 +51,11 @@ pub struct Permille(pub u16);
 impl Permille {
     /// `span` stretched by this share of itself.
     pub fn stretch(self, span: Span) -> Span {
-        span.plus(Span(span.0.saturating_mul(u64::from(self.0.min(999))) / 1000))
+        span.plus(self.of(span))
+    }
+
+    /// This share of `span`.
+    pub fn of(self, span: Span) -> Span {
+        Span(span.0.saturating_mul(u64::from(self.0.min(999))) / 1000)
     }
 }

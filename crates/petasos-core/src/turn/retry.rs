@@ -14,6 +14,9 @@ const LONGEST_WAIT: Span = Span::seconds(60);
 /// The longest wait that a provider may ask for; who asks for more gives up his turn to the fallback.
 pub const LONGEST_ASKED: Span = Span::seconds(600);
 
+/// The longest that a wait which a provider asks for is stretched by chance: it tells all who asked the same moment.
+const LONGEST_APART: Span = Span::seconds(10);
+
 /// How often one target is asked again with the request written otherwise. Enough for all that one server may
 /// refuse at a time, and an end for one that refuses whatever it gets.
 pub const ADAPTATIONS: u32 = 4;
@@ -50,7 +53,7 @@ pub(crate) struct Standing {
 }
 
 /// Decides what follows. Waits grow by doubling and are stretched by up to their own length, so that
-/// many sessions do not come back at once; what the provider asks for is the least.
+/// many sessions do not come back at once; what the provider asks for is the least, and nothing is nothing.
 pub(crate) fn after(failure: &Failure, standing: Standing, now: Time, jitter: Permille) -> Next {
     let may_try_again = failure.kind.is_passing() && standing.failures + 1 < TRIES;
     let asked = failure.retry_after.unwrap_or_default();
@@ -59,7 +62,14 @@ pub(crate) fn after(failure: &Failure, standing: Standing, now: Time, jitter: Pe
     let is_over = has_fallback && failure.remedy == Some(Remedy::NextTarget);
     if may_try_again && asked <= longest && !is_over {
         let doubled = Span(FIRST_WAIT.0 << standing.failures.min(10)).min(LONGEST_WAIT);
-        return Next::AgainAt(now.after(jitter.stretch(doubled).max(asked)));
+        let own = jitter.stretch(doubled);
+        let wait = match failure.retry_after {
+            None => own,
+            // A date that has passed: it may be asked now. The tries are counted all the same.
+            Some(Span(0)) => Span(0),
+            Some(asked) => own.max(asked.plus(jitter.of(asked.min(LONGEST_APART)))).min(longest),
+        };
+        return Next::AgainAt(now.after(wait));
     }
     // A request that is too long for one model may fit the next; one that is malformed may not, but
     // the next target has its own form. Only an empty answer says nothing about the target.

@@ -45,8 +45,10 @@ fn p04_people_read_of_a_retry_if_it_matters() {
         second.starts_with("  trying again in ") && second.ends_with(" s: 429 from HOST: slow down"),
         "{second}"
     );
-    // Once, and later.
-    assert_eq!(told[2], ["  trying again in 5 s: 429 from HOST: slow down"]);
+    // Once, and later: five seconds are asked for, and as much again may come on top by chance.
+    let [later] = &told[2][..] else { panic!("{told:?}") };
+    let may_be = (5..=10).map(|seconds| format!("  trying again in {seconds} s: 429 from HOST: slow down"));
+    assert!(may_be.into_iter().any(|line| line == *later), "{later}");
 }
 
 #[test]

@@ -80,6 +80,39 @@ fn what_a_provider_asks_to_wait_is_the_least() {
     assert_eq!(waits(&ran), [Span::seconds(30), Span::seconds(2)]);
 }
 
+/// A provider tells all who asked the same moment, and eight processes that come back in it meet the limit again.
+#[test]
+fn what_a_provider_asks_to_wait_is_stretched_by_chance_as_far_as_a_wait_may_last() {
+    let wait = |asked, chance, terms: Terms| {
+        let asked = fails(FailureKind::RateLimit).asking_to_wait(asked).with_chance(Permille(chance));
+        waits(&Script::new(terms).replies([asked, text("done")]).say("do it").run())
+    };
+    for (asked, chance, waited) in [
+        (4_000, 0, 4_000),
+        (4_000, 500, 6_000),
+        (40_000, 500, 45_000),
+        (595_000, 800, 600_000),
+        (600_000, 9, 600_000),
+    ] {
+        assert_eq!(wait(Span(asked), chance, terms(9)), [Span(waited)], "{asked} {chance}");
+    }
+    assert_eq!(wait(Span(28_000), 999, with_fallback(&["second"])), [Span(30_000)]);
+}
+
+/// A date that has passed asks for no wait, and is a try all the same.
+#[test]
+fn case_d07_a_moment_that_has_passed_is_no_wait() {
+    let now = || fails(FailureKind::RateLimit).asking_to_wait(Span(0)).with_chance(Permille(500));
+    let ran = Script::new(terms(9)).replies([now(), now(), text("done")]).say("do it").run();
+    check(&ran, StopReason::Completed, &["said: do it", "reply: done"]);
+    assert_eq!(waits(&ran), [Span(0), Span(0)]);
+    let ran = Script::new(terms(9)).replies((0..9).map(|_| now())).say("do it").run();
+    assert_eq!(
+        (ran.status, ran.requests().len()),
+        (Some(StopReason::ModelFailed(FailureKind::RateLimit)), 3)
+    );
+}
+
 #[test]
 fn who_asks_to_wait_too_long_loses_the_request_to_the_next_target() {
     let replies = [fails(FailureKind::RateLimit).asking_to_wait(Span::seconds(3600)), text("done")];
