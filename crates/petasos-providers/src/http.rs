@@ -32,7 +32,7 @@ use crate::quirks::{MessagesKey, Quirks};
 use crate::reading::Reading;
 use crate::remedy::is_sent;
 use crate::spoken::other_wires;
-use crate::windows::{Manner, Place, QUESTIONS, Question};
+use crate::windows::{Looked, Manner, Place, QUESTIONS, Question};
 
 /// The most that is read of an error's body (P06).
 const ERROR_CAP: usize = 64 << 10;
@@ -107,8 +107,8 @@ impl Provider for HttpProvider {
         Box::pin(self.shared.models())
     }
 
-    fn window<'a>(&'a self, model: &'a str) -> BoxFuture<'a, Option<u64>> {
-        Box::pin(self.shared.window(model))
+    fn look<'a>(&'a self, model: &'a str) -> BoxFuture<'a, Looked> {
+        Box::pin(self.shared.look(model))
     }
 }
 
@@ -180,16 +180,16 @@ impl Shared {
     }
 
     /// The window of a model, by the first of the questions that is answered.
-    async fn window(&self, model: &str) -> Option<u64> {
+    async fn look(&self, model: &str) -> Looked {
         if !self.endpoint.is_near() {
-            return None;
+            return Looked::default();
         }
         let until = Instant::now() + WINDOW_TIME;
         let answers = QUESTIONS.iter().map(|question| async move {
             let answer = self.ask(question, model, until).await?;
-            (question.read)(&answer, model)
+            Some((question.read)(&answer, model))
         });
-        join_all(answers).await.into_iter().flatten().next()
+        Looked::all(join_all(answers).await.into_iter().flatten())
     }
 
     async fn ask(&self, question: &Question, model: &str, until: Instant) -> Option<String> {

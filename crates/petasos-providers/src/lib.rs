@@ -42,7 +42,7 @@ pub use counts::micro_usd;
 pub use endpoint::{Endpoint, Timeouts, TimeoutsSet};
 pub use error::ProviderError;
 pub use http::HttpProvider;
-pub use prices::{Price, PriceRow, Range, Tariff, prices, tariff_of};
+pub use prices::{Price, PriceRow, Range, Tariff, is_on_this_machine, prices, tariff_by, tariff_of};
 pub use provider::{
     Body, Encoder, Outgoing, Provider, ReplyEvent, ReplyStream, Tail, Waits, encoder, encoder_knowing,
     encoder_without,
@@ -53,5 +53,6 @@ pub use quirks::{
 pub use secret::Secret;
 pub use sse::{EVENT_CAP, EventTooLarge, SseEvent, SseReader};
 pub use tokens::estimate;
+pub use windows::{Looked, Runs};
 pub use writing::{Rule, WireNames};
 pub use written::{Asked, CallReading, written_call};

@@ -5,6 +5,7 @@ use petasos_core::request::Target;
 use petasos_core::usage::Usage;
 
 use crate::catalog::{Place, row_of};
+use crate::windows::Runs;
 
 /// What a million tokens cost, in millionths of a dollar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,16 +96,32 @@ impl Tariff {
     }
 }
 
-/// What a target costs, if that is known: a server on this machine costs nothing.
+/// What a target costs, if the table tells it.
 pub fn tariff_of(target: &Target) -> Option<Tariff> {
-    let row = row_of(&target.provider);
-    match row.map(|row| (row.name, row.place)) {
-        Some((name, Place::Hosted { .. })) => PRICES
+    let row = row_of(&target.provider)?;
+    match row.place {
+        Place::Hosted { .. } => PRICES
             .iter()
-            .find(|row| row.provider == name && row.models.iter().any(|known| is_of(&target.model, known)))
-            .map(|row| Tariff::Ranges(row.ranges)),
-        Some((_, Place::Local { .. })) => Some(Tariff::Flat(Price::FREE)),
-        None => crate::address::is_on_this_machine(&target.provider).then_some(Tariff::Flat(Price::FREE)),
+            .find(|price| {
+                price.provider == row.name && price.models.iter().any(|known| is_of(&target.model, known))
+            })
+            .map(|price| Tariff::Ranges(price.ranges)),
+        // What listens at an address of this machine may hand requests on to a provider that is paid.
+        Place::Local { .. } => None,
+    }
+}
+
+/// What a target costs by what its server told of itself: a model that runs on this machine costs nothing.
+pub fn tariff_by(target: &Target, runs: Runs) -> Option<Tariff> {
+    (runs == Runs::There && is_on_this_machine(target)).then_some(Tariff::Flat(Price::FREE))
+}
+
+/// True for a target that is asked at an address of this machine.
+pub fn is_on_this_machine(target: &Target) -> bool {
+    match row_of(&target.provider).map(|row| row.place) {
+        Some(Place::Local { .. }) => true,
+        Some(Place::Hosted { .. }) => false,
+        None => crate::address::is_on_this_machine(&target.provider),
     }
 }
 

@@ -19,6 +19,7 @@ use crate::anthropic::MessagesEncoder;
 use crate::endpoint::Timeouts;
 use crate::openai_chat::ChatEncoder;
 use crate::openai_responses::ResponsesEncoder;
+use crate::windows::Looked;
 use crate::writing::{Rule, Rules};
 use crate::written::{CallReading, Formats, Manner, WrittenEncoder};
 
@@ -45,10 +46,10 @@ pub trait Provider: fmt::Debug + Send + Sync {
     /// As a request would fail; dropping the future ends the wait.
     fn models(&self) -> BoxFuture<'_, Result<Vec<Text>, Failure>>;
 
-    /// How many tokens a request to this model may hold, as the server itself tells; none if it does not, or is not
-    /// asked: only servers on this machine and in a network of one's own are. It is waited for a second at most.
-    fn window<'a>(&'a self, _model: &'a str) -> BoxFuture<'a, Option<u64>> {
-        Box::pin(std::future::ready(None))
+    /// What the server itself tells of this model; nothing if it does not, or is not asked: only servers on this machine
+    /// and in a network of one's own are. It is waited for a second at most.
+    fn look<'a>(&'a self, _model: &'a str) -> BoxFuture<'a, Looked> {
+        Box::pin(std::future::ready(Looked::default()))
     }
 }
 

@@ -13,8 +13,8 @@ use petasos_core::request::{Target, ToolMode, Wire};
 use petasos_core::text::Text;
 use petasos_core::turn::Failure;
 use petasos_providers::{
-    Endpoint, HttpProvider, Place, Provider, Row, Secret, Tariff, catalog, key_variables_of, row_of,
-    tariff_of, wire_of,
+    Endpoint, HttpProvider, Looked, Place, Provider, Row, Secret, Tariff, catalog, is_on_this_machine,
+    key_variables_of, row_of, tariff_by, tariff_of, wire_of,
 };
 
 use crate::config::{ConfigError, Environment, ModelNamed, ModelSettings, Settings};
@@ -239,8 +239,8 @@ pub(crate) struct Endpoints {
     made: Mutex<HashMap<Way, Arc<dyn Provider>>>,
     /// The keys that were used so far. The place of one in it is all that is told of it.
     keys: Mutex<Vec<Secret>>,
-    /// The windows that servers told of their models, or did not.
-    windows: Mutex<HashMap<(Text, Text), Option<u64>>>,
+    /// What servers told of their models, or did not.
+    looked: Mutex<HashMap<(Text, Text), Looked>>,
 }
 
 impl Endpoints {
@@ -251,7 +251,7 @@ impl Endpoints {
             own: with_key_in_environment(&settings.model, environment),
             made: Mutex::default(),
             keys: Mutex::default(),
-            windows: Mutex::default(),
+            looked: Mutex::default(),
         }
     }
 
@@ -323,24 +323,34 @@ impl Endpoints {
 /// What is wrong with a money limit at a target whose price nobody knows (B01).
 fn no_price(target: &Target) -> ConfigError {
     let Target { model, provider, .. } = target;
+    let here = if is_on_this_machine(target) {
+        "; what listens on this machine may be in front of a provider that is paid, unless its server says that it is \
+         llama.cpp, Ollama, LM Studio or vLLM: `price: {input: 0, output: 0}` says that it costs nothing"
+    } else {
+        ""
+    };
     ConfigError::Setting(format!(
         "money is limited, and the price of {model} at {provider} is not known; put \
          `price: {{input: …, output: …}}`, in dollars for a million tokens, under `model` (or its `fallback`) in the \
-         config.yaml of the home folder, or take `limits.usd` out"
+         config.yaml of the home folder, or take `limits.usd` out{here}"
     ))
 }
 
-/// Whether money that is limited can be counted at these targets.
-pub(crate) fn check_prices<'a>(
+/// Whether money that is limited can be counted at these targets. Servers on this machine are asked whether they run their
+/// models themselves.
+pub(crate) async fn check_prices(
     settings: &Settings,
     environment: &Environment,
-    targets: impl IntoIterator<Item = &'a Target>,
+    targets: impl IntoIterator<Item = &Target>,
 ) -> Result<(), ConfigError> {
     let endpoints = Endpoints::new(settings, environment);
-    match targets.into_iter().find(|target| endpoints.known(target).tariff.is_none()) {
-        Some(target) => Err(no_price(target)),
-        None => Ok(()),
+    for target in targets {
+        endpoints.look(target).await;
+        if endpoints.known(target).tariff.is_none() {
+            return Err(no_price(target));
+        }
     }
+    Ok(())
 }
 
 impl Endpoints {
@@ -371,35 +381,42 @@ impl Endpoints {
         self.named_as(target).map(|named| named.set).unwrap_or_default()
     }
 
-    /// What a target's server told of its window, if it was asked.
-    fn window_told(&self, target: &Target) -> Option<Option<u64>> {
-        let windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
-        windows.get(&(target.provider.clone(), target.model.clone())).copied()
+    /// What a target's server told, if it was asked.
+    fn looked(&self, target: &Target) -> Option<Looked> {
+        let looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        looked.get(&(target.provider.clone(), target.model.clone())).copied()
+    }
+
+    /// True if only its server knows something of a target that is of use.
+    fn is_worth_a_look(&self, target: &Target) -> bool {
+        let set = self.set_for(target);
+        let has_price = set.price.is_some() || !is_on_this_machine(target);
+        (set.window.is_none() || !has_price) && self.looked(target).is_none()
     }
 }
 
 impl Providers for Endpoints {
     fn look<'a>(&'a self, target: &'a Target) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            let is_known = self.set_for(target).window.is_some() || self.window_told(target).is_some();
-            if is_known || self.environment.get("PETASOS_NO_PROBE").is_some() {
+            if !self.is_worth_a_look(target) || self.environment.get("PETASOS_NO_PROBE").is_some() {
                 return;
             }
             // Why a target cannot be asked is told where its requests are.
             let Ok(server) = self.serving(target) else { return };
-            let window = server.window(&target.model).await;
-            let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
-            windows.insert((target.provider.clone(), target.model.clone()), window);
+            let told = server.look(&target.model).await;
+            let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+            looked.insert((target.provider.clone(), target.model.clone()), told);
         })
     }
 
     fn known(&self, target: &Target) -> Known {
         let ModelSettings { window, max_output, temperature, price } = self.set_for(target);
-        let tariff = price.map(Tariff::Flat).or_else(|| tariff_of(target));
+        let Looked { window: window_told, runs } = self.looked(target).unwrap_or_default();
+        let tariff =
+            price.map(Tariff::Flat).or_else(|| tariff_of(target)).or_else(|| tariff_by(target, runs));
         // Those of the catalog refuse what is too long.
         let is_hosted = row_of(&target.provider).is_some_and(|row| matches!(row.place, Place::Hosted { .. }));
         let front = if is_hosted { Front::Kept } else { Front::MayBeCut };
-        let window_told = self.window_told(target).flatten();
         Known { window, window_told, max_output, temperature, tariff, front }
     }
 

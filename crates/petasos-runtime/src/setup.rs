@@ -191,12 +191,12 @@ impl Setup {
     ///
     /// # Errors
     /// Of which it is not, and the setting that tells it.
-    pub fn check_prices(&self, terms: &Terms) -> Result<(), ConfigError> {
+    pub async fn check_prices(&self, terms: &Terms) -> Result<(), ConfigError> {
         if terms.limits.micro_usd.is_none() {
             return Ok(());
         }
         let targets = std::iter::once(&terms.target).chain(&terms.fallback);
-        crate::models::check_prices(&self.settings, &self.environment, targets)
+        crate::models::check_prices(&self.settings, &self.environment, targets).await
     }
 
     /// The terms of a session that goes on: with another model if one was chosen, else with its own.

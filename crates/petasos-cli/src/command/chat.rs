@@ -47,7 +47,7 @@ async fn begin(arguments: ChatArguments, world: &World, stops: &mut Stops) -> Re
     let chosen = stops.or(setup.choose()).await?;
     let agent = setup.agent(commands(arguments.allow_commands))?;
     let terms = setup.terms(&chosen, OnAsk::Ask);
-    setup.check_prices(&terms)?;
+    stops.or(setup.check_prices(&terms)).await?;
     let session = stops.or(agent.create(terms)).await?;
     print::talk(&format!("petasos: session {}, {chosen}. /help lists what can be done.", session.id()));
     Ok(Chat {

@@ -71,7 +71,7 @@ async fn go_on(
         Some(text) => {
             let terms = session.terms().clone();
             let terms = Terms { limits: terms.limits.raised_by(&add), ..terms };
-            setup.check_prices(&terms)?;
+            stops.or(setup.check_prices(&terms)).await?;
             session.ask(Op::Terms(Box::new(terms))).await?;
             session.ask(Op::say(text, When::Now)).await?;
         }

@@ -50,7 +50,7 @@ async fn begin(
     let chosen = stops.or(setup.choose()).await?;
     let agent = setup.agent(commands(how.allow_commands))?;
     let terms = setup.terms(&chosen, unattended(how, setup));
-    setup.check_prices(&terms)?;
+    stops.or(setup.check_prices(&terms)).await?;
     let mut session = stops.or(agent.create(terms)).await?;
     if !how.json {
         printer.aside(&format!("petasos: session {}, {chosen}", session.id()));

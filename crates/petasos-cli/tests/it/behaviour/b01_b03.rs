@@ -135,6 +135,35 @@ fn b01_a_turn_whose_price_became_unknown_says_so_and_goes_on_once_it_is_known() 
     assert_eq!((run.code, &run.result()["budget"]), (10, &json!("money")), "{run:?}");
 }
 
+/// A proxy on this machine may be in front of a provider that is paid: its address is no price, and a person may say that it
+/// costs nothing.
+#[test]
+fn b01_an_address_on_this_machine_is_no_price() {
+    let server = ModelServer::start(DONE);
+    let url = server.base_url();
+    let place = Place::new();
+    let settings =
+        |price: &str| format!("model: {{base_url: \"{url}\", name: m{price}}}\nlimits: {{usd: 5}}\n");
+    place.settings(&settings(""));
+    let run = place.petasos_does(&["run", "--json", "hello"]);
+    let result = run.result();
+    assert_eq!((run.code, &result["error"]["kind"]), (2, &json!("config")), "{run:?}");
+    let message = result["error"]["message"].as_str().unwrap();
+    for part in
+        ["the price of m at http://127.0.0.1", "`price: {input: 0, output: 0}` says that it costs nothing"]
+    {
+        assert!(message.contains(part), "{message}");
+    }
+    place.settings(&settings(", price: {input: 0, output: 0}"));
+    let run = place.petasos_does(&["run", "--json", "hello"]);
+    assert_eq!(
+        (run.code, told(&run.result())),
+        (0, [&json!("completed"), &json!(null), &json!(1), &json!(0)]),
+        "{run:?}"
+    );
+    assert_eq!(server.finish().len(), 1);
+}
+
 #[test]
 fn bad_amounts_of_dollars_are_told() {
     let place = Place::new();

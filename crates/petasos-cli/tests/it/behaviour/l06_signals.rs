@@ -147,7 +147,7 @@ fn l06_a_second_signal_does_not_wait() {
     let wanted = [&json!("interrupted"), &json!(place.sessions()[0]), &json!(1)];
     assert_eq!(told, wanted, "{run:?}");
     assert!([130, 143].contains(&run.code), "{run:?}");
-    let usage = json!({ "input": 40, "output": 7, "cached": 30, "reasoning": 2, "micro_usd": 0 });
+    let usage = json!({ "input": 40, "output": 7, "cached": 30, "reasoning": 2, "micro_usd": null });
     assert_eq!(result["usage"], usage);
     assert!(is_gone(pids.trim()), "{pids} is left");
     let resumed = place.petasos_does(&["resume", "--json"]);

@@ -186,13 +186,36 @@ fn p07_a_request_that_is_larger_than_the_window_a_server_tells_is_not_sent() {
     assert_eq!(asked(&url, server), questions);
 }
 
+/// The price of a model on this machine is asked for by the same questions.
 #[test]
-fn p07_a_window_that_is_set_is_not_asked_for() {
+fn p07_a_window_and_a_price_that_are_set_are_not_asked_for() {
     let (url, server) = telling("/props", r#"{"default_generation_settings":{"n_ctx":1000000}}"#);
     let place = Place::new();
-    place.settings(&format!("model: {{base_url: \"{url}\", name: m, window: 1000}}\n"));
+    place.settings(&format!(
+        "model: {{base_url: \"{url}\", name: m, window: 1000, price: {{input: 0, output: 0}}}}\n"
+    ));
     let run = crate::program::ended(
         place.petasos().env_remove("PETASOS_NO_PROBE").args(["run", "--json", "hello"]),
     );
     assert_eq!((run.code, asked(&url, server)), (11, Vec::<String>::new()), "{run:?}");
+}
+
+/// With a limit of money a model on this machine costs nothing if its server says that it runs it.
+#[test]
+fn b01_a_server_that_runs_the_model_itself_costs_nothing() {
+    let place = Place::new();
+    let of =
+        |url: &str| format!("model: {{base_url: \"{url}\", name: m, window: 1000}}\nlimits: {{usd: 1}}\n");
+    let run = |url: &str| {
+        place.settings(&of(url));
+        crate::program::ended(place.petasos().env_remove("PETASOS_NO_PROBE").args(["run", "--json", "hello"]))
+    };
+    let (url, server) = telling("/props", r#"{"default_generation_settings":{"n_ctx":9000}}"#);
+    let ended = run(&url);
+    assert_eq!((ended.code, &ended.result()["status"]), (11, &json!("context_exhausted")), "{ended:?}");
+    asked(&url, server);
+    let (url, server) = telling("/v1/models", r#"{"data":[{"id":"m","object":"model"}]}"#);
+    let ended = run(&url);
+    assert_eq!((ended.code, &ended.result()["error"]["kind"]), (2, &json!("config")), "{ended:?}");
+    asked(&url, server);
 }

@@ -47,7 +47,7 @@ fn s03_sessions_are_listed_by_age_those_of_this_folder_first_of_all() {
             assert!(line["tokens"].as_u64().unwrap() > 0);
             json!({
                 "v": 1, "session": id, "workspace": workspace, "title": title, "made": line["made"],
-                "last": line["last"], "entries": 8, "damaged": 0, "tokens": line["tokens"], "micro_usd": 0,
+                "last": line["last"], "entries": 8, "damaged": 0, "tokens": line["tokens"], "micro_usd": null,
             })
         })
         .collect();

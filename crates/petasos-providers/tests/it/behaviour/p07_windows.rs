@@ -1,7 +1,7 @@
 //! P07: how many tokens a server near by gives, asked in the words of each kind.
 
 use petasos_core::request::Wire;
-use petasos_providers::{Endpoint, HttpProvider, Provider as _};
+use petasos_providers::{Endpoint, HttpProvider, Looked, Provider as _, Runs};
 use tokio::io::AsyncWriteExt as _;
 
 use crate::server::{listen, ok, provider, read_request};
@@ -9,8 +9,8 @@ use crate::server::{listen, ok, provider, read_request};
 /// What a server answers to a first line; all else is not there.
 type Answers = &'static [(&'static str, &'static str)];
 
-/// The window that such a server tells of `qwen3:8b`.
-async fn window(answers: Answers) -> Option<u64> {
+/// What such a server tells of `qwen3:8b`.
+async fn look(answers: Answers) -> Looked {
     let (listener, url) = listen().await;
     let server = tokio::spawn(async move {
         loop {
@@ -25,7 +25,7 @@ async fn window(answers: Answers) -> Option<u64> {
             drop(socket.shutdown().await);
         }
     });
-    let told = provider(&url).window("qwen3:8b").await;
+    let told = provider(&url).look("qwen3:8b").await;
     server.abort();
     told
 }
@@ -110,8 +110,33 @@ const SERVERS: &[(&str, Answers, Option<u64>)] = &[
 #[tokio::test]
 async fn p07_the_window_is_asked_in_the_words_of_each_server() {
     for (what, answers, wanted) in SERVERS {
-        assert_eq!(window(answers).await, *wanted, "{what}");
+        assert_eq!(look(answers).await.window, *wanted, "{what}");
     }
+}
+
+/// A server that runs models itself is known by words that only its kind knows. What lists models may be a proxy in front of
+/// a paid provider, and what Ollama calls its cloud runs elsewhere.
+#[tokio::test]
+async fn p08_a_server_that_runs_the_model_itself_is_known_by_its_own_words() {
+    for (what, answers, _) in SERVERS {
+        let told = look(answers).await.runs;
+        let wanted = if ["another model", "nothing"].contains(what) { Runs::Unknown } else { Runs::There };
+        assert_eq!(told, wanted, "{what}");
+    }
+    let listed: Answers = &[(
+        "GET /v1/models",
+        r#"{"data":[{"id":"qwen3:8b","object":"model","created":1677610602,"owned_by":"openai"}],"object":"list"}"#,
+    )];
+    assert_eq!(look(listed).await.runs, Runs::Unknown, "LiteLLM");
+    let cloud: Answers = &[
+        ("GET /v1/models", r#"{"object":"list","data":[{"id":"qwen3:8b","object":"model"}]}"#),
+        ("GET /api/ps", r#"{"models":[{"name":"qwen3:8b"}]}"#),
+        (
+            "POST /api/show",
+            r#"{"model_info":{"qwen3.context_length":40960},"remote_model":"qwen3:8b","remote_host":"https://ollama.com:443"}"#,
+        ),
+    ];
+    assert_eq!(look(cloud).await.runs, Runs::Elsewhere);
 }
 
 /// Connections are taken by the system, and nothing is ever said on them.
@@ -119,7 +144,7 @@ async fn p07_the_window_is_asked_in_the_words_of_each_server() {
 async fn p07_a_server_that_says_nothing_is_waited_for_a_second() {
     let (_listener, url) = listen().await;
     let began = tokio::time::Instant::now();
-    assert_eq!(provider(&url).window("m").await, None);
+    assert_eq!(provider(&url).look("m").await, Looked::default());
     assert!(began.elapsed() <= std::time::Duration::from_secs(2), "{:?}", began.elapsed());
 }
 
@@ -128,6 +153,6 @@ async fn p07_a_server_that_says_nothing_is_waited_for_a_second() {
 async fn p07_a_server_elsewhere_is_not_asked() {
     let endpoint = Endpoint::new("example", "https://models.example/v1", Wire::Chat).unwrap();
     let began = tokio::time::Instant::now();
-    assert_eq!(HttpProvider::new(endpoint).window("m").await, None);
+    assert_eq!(HttpProvider::new(endpoint).look("m").await, Looked::default());
     assert_eq!(began.elapsed(), std::time::Duration::ZERO);
 }

@@ -3,7 +3,7 @@
 use petasos_core::request::{Target, ToolMode, Wire};
 use petasos_core::usage::Usage;
 use petasos_providers::{
-    AnswerDecoder, Place, Price, ReplyEvent, Tariff, catalog, micro_usd, prices, tariff_of,
+    AnswerDecoder, Place, Price, ReplyEvent, Runs, Tariff, catalog, micro_usd, prices, tariff_by, tariff_of,
 };
 
 /// Usage and cost of a reply that a provider streams in these events.
@@ -370,17 +370,26 @@ fn p08_the_price_of_a_model_that_is_in_no_row_is_unknown() {
     assert!(!known("", ""));
 }
 
+/// What listens on this machine may hand requests on to a provider that is paid: an address is no price.
 #[test]
-fn p08_a_server_on_this_machine_costs_nothing() {
-    let free = Some(Tariff::Flat(Price::FREE));
-    for row in catalog() {
-        if let Place::Local { .. } = row.place {
-            assert_eq!(tariff_of(&target(row.name, "m")), free, "{}", row.name);
+fn p08_a_model_that_runs_on_this_machine_costs_nothing_and_an_address_is_no_price() {
+    let local = catalog().iter().filter(|row| matches!(row.place, Place::Local { .. })).map(|row| row.name);
+    let here = ["http://127.0.0.1:4711/v1", "http://[::1]:4711/v1", "http://localhost:8080/v1"];
+    for provider in local.chain(here) {
+        let target = target(provider, "m");
+        assert_eq!(tariff_of(&target), None, "{provider}");
+        assert_eq!(tariff_by(&target, Runs::There), Some(Tariff::Flat(Price::FREE)), "{provider}");
+        for runs in [Runs::Unknown, Runs::Elsewhere] {
+            assert_eq!(tariff_by(&target, runs), None, "{provider}");
         }
     }
-    assert_eq!(tariff_of(&target("http://127.0.0.1:4711/v1", "m")), free);
-    assert_eq!(tariff_of(&target("http://[::1]:4711/v1", "m")), free);
-    assert_eq!(tariff_of(&target("http://10.0.0.7:8080/v1", "m")), None, "somebody's machine");
+    for elsewhere in ["http://10.0.0.7:8080/v1", "openai", "https://host.example/v1"] {
+        assert_eq!(
+            tariff_by(&target(elsewhere, "m"), Runs::There),
+            None,
+            "{elsewhere} is somebody's machine"
+        );
+    }
 }
 
 #[test]
