@@ -97,7 +97,7 @@ async fn go_on(
             let on_ask = if session.standing().asking.is_empty() { on_ask } else { OnAsk::Park };
             let terms = Terms { mode: Mode { on_ask, ..terms.mode }, ..terms };
             let limits = session.standing().limits.raised_by(&add);
-            setup.check_prices(&Terms { limits, ..terms.clone() })?;
+            stops.or(setup.check_prices(&Terms { limits, ..terms.clone() })).await?;
             session.ask(Op::Terms(Box::new(terms))).await?;
             session.ask(Op::Continue { add }).await?;
         }
