@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use petasos_core::id::SessionId;
-use petasos_store::{Index, Query, Rebuilt, Search, StoreError, Within};
+use petasos_store::{Index, Query, Rebuilt, Search, Store as _, StoreError, Within};
 use tokio::task::spawn_blocking;
 
 use crate::inspect::{Listed, Searched, Sessions};
@@ -80,10 +80,30 @@ impl Setup {
     /// # Errors
     /// There is none, or more than one.
     pub async fn find(&self, named: Option<&str>) -> Result<Found, FindError> {
+        // The logs of other sessions are nothing to who names one as it is called.
+        if let Some(named) = named.and_then(|named| named.parse().ok())
+            && let Some(listed) = self.one(named).await?
+        {
+            return Ok(found(&listed, None));
+        }
         let listing = self.sessions().await?;
         match named {
             Some(named) => self.named(listing, named),
             None => self.newest(listing),
+        }
+    }
+
+    /// The session of just this id, if there is one.
+    async fn one(&self, session: SessionId) -> Result<Option<Listed>, StoreError> {
+        let store = self.store();
+        let read = match spawn_blocking(move || store.read(&session)).await {
+            Ok(read) => read,
+            Err(error) => return Err(fault(&error.to_string())),
+        };
+        match read {
+            Ok(contents) => Ok(contents.listed().map(Listed::from)),
+            Err(StoreError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error),
         }
     }
 

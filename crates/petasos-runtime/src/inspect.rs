@@ -165,6 +165,12 @@ struct ListedLine<'a> {
     micro_usd: Option<u64>,
 }
 
+impl From<petasos_store::Listed> for Listed {
+    fn from(listed: petasos_store::Listed) -> Self {
+        Self(listed)
+    }
+}
+
 impl Listed {
     /// Which.
     pub fn id(&self) -> &SessionId {

@@ -243,6 +243,13 @@ pub struct Contents {
     pub damage: Vec<Damage>,
 }
 
+impl Contents {
+    /// What a list shows of it; none if it does not begin with a session's first line.
+    pub fn listed(&self) -> Option<Listed> {
+        Listed::of(self)
+    }
+}
+
 /// All sessions of a store.
 #[derive(Debug)]
 pub struct Listing {

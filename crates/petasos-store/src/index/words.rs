@@ -95,12 +95,17 @@ impl Term {
 
     /// The first place where it stands and does not begin inside a word.
     fn place(&self, folded: &str) -> Option<usize> {
-        let begins_word = self.folded.chars().next().is_some_and(is_in_word);
-        let mut places = folded.match_indices(&self.folded).map(|(at, _)| at);
-        places.find(|at| {
-            let before = folded.get(..*at).and_then(|before| before.chars().next_back());
-            !(begins_word && before.is_some_and(is_in_word))
-        })
+        let first = self.folded.chars().next()?;
+        let mut from = 0;
+        loop {
+            let at = from + folded.get(from..)?.find(&self.folded)?;
+            let before = folded.get(..at).and_then(|before| before.chars().next_back());
+            if !(is_in_word(first) && before.is_some_and(is_in_word)) {
+                return Some(at);
+            }
+            // The next one may overlap this one, as 0.0 does in 10.0.0.1.
+            from = at + first.len_utf8();
+        }
     }
 }
 

@@ -84,6 +84,20 @@ fn case_h05_what_happened_last_in_this_folder_goes_on_and_nothing_instead_of_wha
     drop(server.finish());
 }
 
+/// Case H-09: other logs, however large, are nothing to who names a session as it is called.
+#[test]
+fn s03_a_session_that_is_named_whole_is_found_without_a_look_at_others() {
+    let place = Place::new();
+    keep(&place, "s1", &place.work(), (1_000, "here"), None);
+    keep(&place, "s2", &place.work(), (2_000, "there"), None);
+    let shown = place.petasos_does(&["sessions", "show", "s1"]);
+    assert_eq!((shown.code, shown.stdout.contains("session s1 in")), (0, true), "{shown:?}");
+    let index = place.home().join("index.sqlite");
+    assert!(!index.exists(), "all of them were looked at");
+    place.petasos_does(&["sessions", "show", "he"]);
+    assert!(index.exists(), "a title is looked for in all of them");
+}
+
 #[test]
 fn s03_a_session_is_resumed_by_its_title() {
     let place = Place::new();

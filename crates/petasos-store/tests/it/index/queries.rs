@@ -109,6 +109,42 @@ fn s03_a_search_finds_chinese_words_identifiers_and_signs() {
     check(&home, "a' OR '1'='1", &[]);
 }
 
+/// A place that overlaps one inside a word counts.
+#[test]
+fn s03_a_search_finds_what_overlaps_itself() {
+    let home = Home::new();
+    let mut opened = home.create("s");
+    let texts = ["10.0.0.1", "v1.1.1", "banana na na", "aaa a"];
+    let entries: Vec<Entry> = texts.iter().zip(2..).map(|(text, seq)| said(seq, text)).collect();
+    append(&mut opened, &entries, Keep::Written);
+    for (typed, wanted) in [("0.0", "s:2"), ("1.1", "s:3"), ("\"na na\"", "s:4"), ("\"a a\"", "")] {
+        let found = home.found(typed).0;
+        assert_eq!(found, if wanted.is_empty() { vec![] } else { vec![wanted.to_owned()] }, "{typed}");
+    }
+}
+
+/// What seam.md says of numbers: nothing changes them.
+#[test]
+fn s03_a_search_finds_arguments_as_they_are_written() {
+    let home = Home::new();
+    let mut opened = home.create("s");
+    let deep = format!("{}\"bottom\"{}", "[".repeat(5_000), "]".repeat(5_000));
+    let arguments = format!(
+        r#"{{"price":1.50,"id":123456789012345678901234,"id":"twice","in":{{"list":["one",{{"name":"库"}}]}},"deep":{deep}}}"#
+    );
+    let call = ModelCall {
+        wire_id: None,
+        name: "t".into(),
+        arguments: arguments.into(),
+        form: CallForm::Native,
+        complete: true,
+    };
+    append(&mut opened, &[answered(2, vec![Block::Call(call)])], Keep::Written);
+    for typed in ["1.50", "123456789012345678901234", "twice", "one", "库", "bottom"] {
+        assert_eq!(home.found(typed).0, ["s:2"], "{typed}");
+    }
+}
+
 #[test]
 fn nothing_is_looked_for_without_something_to_look_for() {
     for typed in ["", "  ", "\"\"", "\u{1}", "\" \""] {
