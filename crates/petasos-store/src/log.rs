@@ -52,7 +52,9 @@ pub(crate) struct Found {
 pub(crate) enum Loss {
     /// Its bytes are no line: they are set aside.
     Bytes,
-    /// Its bytes are whole lines, or none: they stay in the log and need not be set aside.
+    /// Its bytes are a whole line of a program that knows more: it stays in the log, in its place.
+    Unread,
+    /// Its bytes are whole lines that count for nothing, or none: they stay and need not be set aside.
     Nothing,
 }
 

@@ -6,7 +6,7 @@ use petasos_core::time::Time;
 
 use crate::error::StoreError;
 use crate::line::closed_line;
-use crate::log::Log;
+use crate::log::{Log, Loss};
 use crate::store::{After, Holder, check_entries};
 
 /// A log that was made, and what it says.
@@ -35,8 +35,9 @@ impl Made {
         log.push_str(lines);
         let Log { mut entries, found, epoch, next, .. } =
             Log::read(session, log.as_bytes()).map_err(refused)?;
-        // Numbers may be missing, for they are with a log that was damaged; nothing else may be wrong.
-        if let Some(found) = found.iter().find(|found| found.damage.bytes > 0) {
+        // Numbers may be missing, for they are with a log that was damaged, and whole lines may be of a program that
+        // knows more; nothing else may be wrong.
+        if let Some(found) = found.iter().find(|found| found.damage.bytes > 0 && found.loss != Loss::Unread) {
             return Err(refused(format!("{} at byte {}", found.damage.why, found.damage.from)));
         }
         if !log.ends_with('\n') {

@@ -14,6 +14,8 @@ use crate::store::check_layout;
 
 /// Bytes of the longest line. What is said has 1 MiB at most, and no reply comes near this.
 const LONGEST: u64 = 64 << 20;
+/// Numbers end here: the index has no room for higher ones, and an entry behind the highest would have its number.
+const MOST_ENTRIES: u64 = 1 << 31;
 
 /// A part of an exported file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -159,6 +161,9 @@ impl<R: BufRead> ExportReader<R> {
             (None, _) => return Err(self.bad("it is not the first line of a session")),
             (Some(_), Some(Body::SessionStart(_))) => {
                 return Err(self.bad("it is the first line of another session"));
+            }
+            (Some(_), _) if seq.0 > MOST_ENTRIES => {
+                return Err(self.bad(format!("no session has an entry {seq}")));
             }
             (Some(last), _) if seq <= *last => {
                 return Err(self.bad(format!("entry {seq} stands behind entry {last}")));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use petasos_core::entry::{BadLine, Body, Damage, Entry, Unknown};
+use petasos_core::entry::{BadLine, Body, Damage, Entry, Origin, Unknown};
 use petasos_core::id::{Epoch, Seq, SessionId};
 use petasos_core::text::Text;
 
@@ -81,7 +81,7 @@ impl<'a> Reading<'a> {
             Ok(entry) => (entry.seq, Some(entry)),
             Err(BadLine::Body { seq, kind, error }) => {
                 let why = format!("entry {seq}, a whole {kind}, cannot be read by this program: {error}");
-                self.kept(piece, &why);
+                self.tell(piece.from, piece.end() - piece.from, &why, Loss::Unread);
                 (seq, None)
             }
             Err(BadLine::Envelope(error)) => {
@@ -110,11 +110,24 @@ impl<'a> Reading<'a> {
             self.epoch = self.epoch.max(open.epoch);
             // What was cut off began where this line is now, or a newline before it; the rest is there still.
             let line = piece.from as u64;
-            let stayed = open.damage.iter().filter(|damage| damage.from.saturating_add(1) < line);
+            // What came from another log has its places in that one.
+            let is_own = self.elsewhere().is_none_or(|upto| seq > upto);
+            let stayed = open.damage.iter().filter(|damage| is_own && damage.from.saturating_add(1) < line);
             self.named.extend(stayed.cloned());
         }
         self.seen.insert(seq, Seen { from: piece.from, line: piece.bytes, entry });
         Ok(After::Next)
+    }
+
+    /// The last entry that came from another log.
+    fn elsewhere(&self) -> Option<Seq> {
+        let first = self.seen.get(&Seq(0))?.entry.as_ref()?;
+        let Body::SessionStart(start) = &first.body else { return None };
+        match &start.origin {
+            Origin::Fork { seq, .. } => Some(*seq),
+            Origin::Import { seq, .. } => *seq,
+            Origin::New | Origin::Child { .. } => None,
+        }
     }
 
     /// The first line whose sum is right must be the session's own first line: never another session's data.

@@ -5,7 +5,9 @@ use petasos_core::entry::{Damage, Entry, Keep};
 use petasos_core::id::Seq;
 use petasos_store::{Contents, Store};
 
-use crate::say::{AT, Folder, append, damage, error, first, holder, id, lines, open, said, unknown};
+use crate::say::{
+    AT, Folder, append, damage, error, first, holder, id, lines, open, said, unknown, with_sum,
+};
 
 const BAD_SUM: &str = "no line with a right sum";
 
@@ -365,13 +367,6 @@ fn s02_a_whole_line_that_cannot_be_read_stays() {
     assert_eq!(folder.set_aside(), []);
     drop(opened);
     assert_eq!(folder.open("c").entries.last(), Some(&open(8, 3, "c", Vec::new())));
-}
-
-fn with_sum(opened: &str) -> Vec<u8> {
-    use sha2::Digest as _;
-    let sum = sha2::Sha256::digest(opened.as_bytes());
-    let digits: String = sum.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    format!("{opened},\"sum\":\"{digits}\"}}\n").into_bytes()
 }
 
 #[test]

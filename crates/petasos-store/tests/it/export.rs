@@ -16,7 +16,7 @@ use petasos_store::{
 };
 use petasos_testkit::unsynced::Unsynced;
 
-use crate::say::{AT, Folder, append, entry, error, holder, id, lines, open, said, start, unknown};
+use crate::say::{AT, Folder, append, entry, error, holder, id, lines, open, said, start, unknown, with_sum};
 
 fn result(seq: u64, blob: &BlobName) -> Entry {
     let text = Bounded::new("see the blob", Cap::RESULT, "");
@@ -144,6 +144,45 @@ fn s03_lines_that_this_program_does_not_know_come_along_and_so_do_all_blobs_then
     assert_eq!(store.blobs(&id("t")).unwrap(), store.blobs(&id("s")).unwrap());
 }
 
+/// A line of a kind that is known, with what only a newer program knows in it.
+#[test]
+fn s03_a_whole_line_that_cannot_be_read_comes_along() {
+    let alien = with_sum(r#"{"v":1,"seq":2,"at":1,"kind":"said","body":{"from":"alien"}"#);
+    let folder = Folder::holding(&[&lines(&[entry(0, start("s"))]).concat()[..], &alien].concat());
+    folder.open("a");
+    let (file, end) = exported(&folder.store);
+    let (opened, told) = import(&*file, &folder.store, importing("t")).unwrap();
+    assert_eq!(
+        (told, opened.entries.iter().map(|entry| entry.seq.0).collect::<Vec<_>>()),
+        (end, vec![0, 3, 4])
+    );
+    let log = std::fs::read(folder.session().with_file_name("t").join("log.jsonl")).unwrap();
+    assert!(log.windows(alien.len()).any(|line| line == alien));
+}
+
+/// An `open` names damage by places in its own log. They are not those of the copy: what is damaged there later is told
+/// and set aside.
+#[test]
+fn s03_damage_that_another_log_names_hides_none_of_the_copy() {
+    let folder = Folder::new();
+    with_blobs(&folder.store);
+    let torn = vec![b'x'; 100_000];
+    std::fs::write(folder.log(), [folder.log_bytes(), torn].concat()).unwrap();
+    let opened = folder.open("b");
+    assert_eq!(opened.damage.len(), 1);
+    drop(opened);
+    let (file, _) = exported(&folder.store);
+    drop(import(&*file, &folder.store, importing("t")).unwrap());
+    let copy = folder.session().with_file_name("t");
+    let log = std::fs::read(copy.join("log.jsonl")).unwrap();
+    std::fs::write(copy.join("log.jsonl"), [&log[..], b"torn"].concat()).unwrap();
+    let opened = folder.store.open(&id("t"), &holder("c"), AT).unwrap();
+    let Body::Open(open) = &opened.entries.last().unwrap().body else { panic!("{:?}", opened.entries) };
+    assert_eq!(open.damage.len(), 1, "{open:?}");
+    let aside: Vec<_> = std::fs::read_dir(&copy).unwrap().map(|name| name.unwrap().file_name()).collect();
+    assert!(aside.iter().any(|name| name.to_string_lossy().starts_with("damaged-")), "{aside:?}");
+}
+
 #[test]
 fn s03_of_a_damaged_session_the_rest_is_exported_and_the_hole_is_named() {
     let folder = Folder::new();
@@ -220,6 +259,11 @@ fn s03_a_file_that_is_not_whole_or_not_right_is_refused_and_nothing_of_it_stays(
         String::from_utf8(lines(&[entry(0, SessionStart { format: 9, ..start("s") })]).concat()).unwrap();
     check(&|parts| parts[0] = layout.clone(), "line 1 of the file: it has layout 9, this program knows 1");
     check(&|parts| parts[2] = parts[2].replace("first", "frist"), "line 3 of the file: it has no right sum");
+    let far = String::from_utf8(lines(&[said(u64::MAX, "far")]).concat()).unwrap();
+    check(
+        &|parts| parts[4] = far.clone(),
+        "line 5 of the file: no session has an entry 18446744073709551615",
+    );
     check(&|parts| parts.swap(2, 3), "line 4 of the file: entry 2 stands behind entry 3");
     check(&|parts| parts.insert(3, parts[2].clone()), "line 4 of the file: entry 2 stands behind entry 2");
     check(

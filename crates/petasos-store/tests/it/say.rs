@@ -58,6 +58,14 @@ pub fn unknown(seq: u64, v: u32, kind: &str, body: &str) -> Entry {
     Entry { seq: Seq(seq), at: AT, body: Body::Unknown(unknown) }
 }
 
+/// The line that begins so, with its sum.
+pub fn with_sum(opened: &str) -> Vec<u8> {
+    use sha2::Digest as _;
+    let sum = sha2::Sha256::digest(opened.as_bytes());
+    let digits: String = sum.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    format!("{opened},\"sum\":\"{digits}\"}}\n").into_bytes()
+}
+
 pub fn damage(from: usize, bytes: usize, why: &str) -> Damage {
     Damage { from: from as u64, bytes: bytes as u64, why: Text::from(why) }
 }
