@@ -7,7 +7,7 @@ use petasos_core::entry::Entry;
 use petasos_core::id::{Seq, SessionId};
 use petasos_core::text::Text;
 use petasos_core::time::Time;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Row, params};
 
 use super::known::{Known, each_entry};
 use super::rows::{Indexed, first_of, number, sessions};
@@ -22,6 +22,9 @@ use crate::listed::Listed;
 /// Bytes of logs whose words one search puts into the index at most, so that nobody waits long for one; what is not in it
 /// then is read from the logs.
 const A_SEARCH: u64 = 16 << 20;
+
+/// Where the line of an entry stands.
+const PLACE: &str = "SELECT start, length FROM place WHERE entry = ?1";
 
 /// What is looked for, where, and how much of it.
 #[derive(Clone, Copy, Debug)]
@@ -80,9 +83,9 @@ enum Again {
     No,
 }
 
-/// The lines that may hold what is looked for, by session, the last first; of a session that is missing here the log has
-/// to be read.
-type Candidates = BTreeMap<SessionId, Vec<(u64, u64)>>;
+/// The numbers in the index of the entries that may hold what is looked for, by session, the last first; of a session
+/// that is missing here the log has to be read.
+type Candidates = BTreeMap<SessionId, Vec<i64>>;
 
 impl Index {
     /// Looks for entries. What the index does not know yet is read from the logs, so the answer is whole in any case.
@@ -95,24 +98,29 @@ impl Index {
 
     fn search_in(&self, search: &Search<'_>, again: Again) -> Result<Hits, StoreError> {
         let Looked { sessions, unreadable, index } = self.look()?;
-        let (candidates, no_index) = match index {
-            Ok(index) => match self.candidates(index, &sessions, search.query) {
-                Err(error) if rows::is_damaged(&error) && again == Again::Yes => {
-                    // Where it cannot be, the logs answer.
-                    rows::empty(&self.path()).ok();
-                    return self.search_in(search, Again::No);
-                }
-                Err(error) => (Candidates::new(), Some(error.to_string())),
-                Ok(candidates) => (candidates, None),
-            },
-            Err(why) => (Candidates::new(), Some(why)),
+        let asked = index.map(|mut index| {
+            let candidates = self.candidates(&mut index, &sessions, search.query);
+            candidates.map(|candidates| (index, candidates))
+        });
+        let (asked, no_index) = match asked {
+            Ok(Err(error)) if rows::is_damaged(&error) && again == Again::Yes => {
+                // Where it cannot be, the logs answer.
+                rows::empty(&self.path()).ok();
+                return self.search_in(search, Again::No);
+            }
+            Ok(Err(error)) => (None, Some(error.to_string())),
+            Ok(Ok(asked)) => (Some(asked), None),
+            Err(why) => (None, Some(why)),
         };
         let mut hits = Hits { hits: Vec::new(), is_more: false, logs_read: 0, no_index, unreadable };
         for (id, known) in by_time(sessions, search.within) {
             let room = search.limit.saturating_sub(hits.hits.len());
-            let found = match candidates.get(&id).map(|lines| self.look_at(&id, lines, search.query, room)) {
-                Some(Ok(Some(found))) => Ok(found),
-                Some(Ok(None) | Err(_)) | None => {
+            let candidates = asked.as_ref().and_then(|(index, found)| Some((index, found.get(&id)?)));
+            let looked = candidates
+                .and_then(|(index, entries)| self.look_at(&id, index, (entries, room), search.query));
+            let found = match looked {
+                Some(found) => Ok(found),
+                None => {
                     hits.logs_read = hits.logs_read.saturating_add(1);
                     self.look_through(&id, search.query, room)
                 }
@@ -141,15 +149,15 @@ impl Index {
     /// What the index knows, after some of what it does not know yet was put into it.
     fn candidates(
         &self,
-        mut index: Connection,
+        index: &mut Connection,
         sessions: &BTreeMap<SessionId, Known>,
         query: &Query,
     ) -> rusqlite::Result<Candidates> {
         let mut left = A_SEARCH;
         let is_behind = |row: &Indexed| row.text < row.known.end;
-        let behind = self::sessions(&index)?.into_iter().filter(|(_, row)| is_behind(row));
+        let behind = self::sessions(index)?.into_iter().filter(|(_, row)| is_behind(row));
         for (id, _) in behind.rev() {
-            match take_in(&mut index, &self.store, &id, left) {
+            match take_in(index, &self.store, &id, left) {
                 Ok(taken) => left = left.saturating_sub(taken),
                 // A log that cannot be read is told when it is looked through.
                 Err(NotTaken::Log) => {}
@@ -157,31 +165,39 @@ impl Index {
                 Err(NotTaken::Index(_)) => break,
             }
         }
-        candidates(&mut index, sessions, query)
+        candidates(index, sessions, query)
     }
 
-    /// Looks at some lines of a log; none if one of them is not where it was.
+    /// Looks at entries of a log, until there are more than `room`; none if the line of one of them is not where it was.
     fn look_at(
         &self,
         id: &SessionId,
-        lines: &[(u64, u64)],
+        index: &Connection,
+        (entries, room): (&[i64], usize),
         query: &Query,
-        room: usize,
-    ) -> Result<Option<Vec<Found>>, StoreError> {
+    ) -> Option<Vec<Found>> {
         let log = self.store.log_of(id);
+        let place = |entry: i64| {
+            let place = |row: &Row<'_>| Ok((number(row.get(0)?), number(row.get(1)?)));
+            let read = index.prepare(PLACE).and_then(|mut rows| rows.query_row([entry], place));
+            if read.as_ref().is_err_and(rows::is_damaged) {
+                // Made anew by whoever looks next; where it cannot be, the logs answer.
+                rows::empty(&self.path()).ok();
+            }
+            read.ok()
+        };
         let mut found = Vec::new();
-        for (start, length) in lines {
-            let range = *start..start.saturating_add(*length);
-            let read = self.store.disk().read(&log, range);
-            let line = read.map_err(|error| StoreError::of_disk(&log, error))?;
-            let text = without_sum(&line).and_then(|_| std::str::from_utf8(&line).ok());
-            let Some(entry) = text.and_then(|text| Entry::read(text).ok()) else { return Ok(None) };
+        for entry in entries {
+            let (start, length) = place(*entry)?;
+            let line = self.store.disk().read(&log, start..start.saturating_add(length)).ok()?;
+            without_sum(&line)?;
+            let entry = Entry::read(std::str::from_utf8(&line).ok()?).ok()?;
             found.extend(Found::of(&entry, query));
             if found.len() > room {
                 break;
             }
         }
-        Ok(Some(found))
+        Some(found)
     }
 
     /// Looks through a whole log.
@@ -242,15 +258,14 @@ fn candidates(
         .map(|(id, row)| (row.number, id))
         .collect();
     let mut candidates: Candidates = ids.values().map(|id| (id.clone(), Vec::new())).collect();
-    let mut asked = view.prepare(
-        "SELECT place.entry, place.start, place.length FROM words JOIN place ON place.entry = words.rowid
-         WHERE words MATCH ?1 ORDER BY words.rowid DESC",
-    )?;
+    // Asked for later, and missed before anything is told.
+    drop(view.prepare(PLACE)?);
+    let mut asked = view.prepare("SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid DESC")?;
     let mut found = asked.query(params![query.asked()])?;
     while let Some(row) = found.next()? {
-        let session = row.get::<_, i64>(0)?.div_euclid(first_of(1));
-        if let Some(lines) = ids.get(&session).and_then(|id| candidates.get_mut(id)) {
-            lines.push((number(row.get(1)?), number(row.get(2)?)));
+        let entry = row.get::<_, i64>(0)?;
+        if let Some(entries) = ids.get(&entry.div_euclid(first_of(1))).and_then(|id| candidates.get_mut(id)) {
+            entries.push(entry);
         }
     }
     Ok(candidates)

@@ -216,7 +216,14 @@ fn search(folder: &Path, entries: u64) {
     let home = folder.join("search");
     let made: u64 = (0..SESSIONS).map(|number| write_log(&home, number, entries / SESSIONS)).sum();
     println!("\nsearch: {entries} entries in {SESSIONS} sessions, {} of logs", megabytes(made));
-    let index = Index::of(&FolderStore::new(&home, Durability::Power));
+    // One of its kind, in the middle.
+    let store = FolderStore::new(&home, Durability::Power);
+    let mut opened = store.open(&session_id(SESSIONS / 2), &holder(), Time(2)).unwrap();
+    let next = opened.writer.next();
+    let once = json!({"from": "person", "content": [{"text": "大海捞针: C++"}], "when": "now"});
+    opened.writer.append(next, &[entry(next.0, "said", &once)], Keep::Synced).unwrap();
+    drop(opened);
+    let index = Index::of(&store);
     let from = Instant::now();
     index.list().unwrap();
     println!("list, the first: {}", milliseconds(from.elapsed()));
@@ -226,25 +233,23 @@ fn search(folder: &Path, entries: u64) {
     let from = Instant::now();
     let rebuilt = index.rebuild().unwrap();
     println!("the index made anew: {}, {}", milliseconds(from.elapsed()), megabytes(rebuilt.bytes));
-    let file = home.join("plain.sqlite");
-    let from = Instant::now();
-    let mut database = sqlite(&file);
-    for number in 0..SESSIONS {
-        let transaction = database.transaction().unwrap();
-        let log = std::fs::read_to_string(log_of(&home, number)).unwrap();
-        for (seq, line) in (0_i64..).zip(log.lines()) {
-            let row = params![number as i64, seq, line];
-            transaction.execute("INSERT INTO entry VALUES (?1, ?2, ?3)", row).unwrap();
-        }
-        transaction.commit().unwrap();
-    }
-    database.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
-    let bytes = std::fs::metadata(&file).unwrap().len();
-    println!("SQLite filled: {}, {}", milliseconds(from.elapsed()), megabytes(bytes));
+    let database = filled(&home);
     println!("\nthe newest 20 entries that hold it; SQLite by LIKE over the lines");
     println!("| query | found | Petasos | SQLite |\n|---|---|---|---|");
-    for typed in ["库", "数据库", "index", "foo_bar", "std::io", "->", "?;", "C++", "搜索 index", "nowherezz"]
-    {
+    for typed in [
+        "库",
+        "数据库",
+        "index",
+        "foo_bar",
+        "std::io",
+        "->",
+        "?;",
+        "搜索 index",
+        "针",
+        "C++",
+        "=>>",
+        "nowhere",
+    ] {
         let query = Query::read(typed).unwrap();
         let search = Search { query: &query, within: Within::All, limit: 20 };
         let from = Instant::now();
@@ -278,6 +283,26 @@ fn search(folder: &Path, entries: u64) {
     let from = Instant::now();
     index.search(&Search { query: &query, within: Within::All, limit: 20 }).unwrap();
     println!("the search after it: {}", milliseconds(from.elapsed()));
+}
+
+/// All lines of the sessions in SQLite.
+fn filled(home: &Path) -> Connection {
+    let file = home.join("plain.sqlite");
+    let from = Instant::now();
+    let mut database = sqlite(&file);
+    for number in 0..SESSIONS {
+        let transaction = database.transaction().unwrap();
+        let log = std::fs::read_to_string(log_of(home, number)).unwrap();
+        for (seq, line) in (0_i64..).zip(log.lines()) {
+            let row = params![number as i64, seq, line];
+            transaction.execute("INSERT INTO entry VALUES (?1, ?2, ?3)", row).unwrap();
+        }
+        transaction.commit().unwrap();
+    }
+    database.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+    let bytes = std::fs::metadata(&file).unwrap().len();
+    println!("SQLite filled: {}, {}", milliseconds(from.elapsed()), megabytes(bytes));
+    database
 }
 
 fn log_of(home: &Path, session: u64) -> PathBuf {
@@ -338,7 +363,7 @@ struct Corpus {
 
 /// Rust and English, as they stand here.
 const SOURCES: [&str; 4] = [
-    include_str!("bench.rs"),
+    include_str!("../../src/index/known.rs"),
     include_str!("../../src/folder.rs"),
     include_str!("../../src/index/rows.rs"),
     include_str!("../../../../ARCHITECTURE.md"),
