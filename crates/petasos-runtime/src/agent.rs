@@ -20,6 +20,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 
 use crate::blobs::StoredBlobs;
 use crate::clock::Clock;
+use crate::config::Record;
 use crate::drive::{OpError, Request, drive};
 use crate::event::Event;
 use crate::gate::Gates;
@@ -48,6 +49,8 @@ pub struct Parts {
     pub workspace: PathBuf,
     /// The most characters of a tool's result.
     pub result_cap: Cap,
+    /// What is kept of requests beside their hashes.
+    pub record: Record,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Chance, for the waits between tries.
@@ -149,10 +152,10 @@ impl Agent {
         let Opened { writer, entries, damage } = opened;
         let session = Session::fold(&entries, terms.clone());
         let standing = Standing::of(&session);
-        let Parts { providers, registry, policy, workspace, result_cap, clock, chance, .. } =
+        let Parts { providers, registry, policy, workspace, result_cap, record, clock, chance, .. } =
             self.parts.clone();
         let gates = Arc::clone(&self.gates);
-        let around = Around { clock, chance, gates, registry, policy, workspace, result_cap };
+        let around = Around { clock, chance, gates, registry, policy, workspace, result_cap, record };
         let (events, told) = mpsc::unbounded_channel();
         let (ops, inbox) = mpsc::channel(INBOX);
         let requests = Requests::new(providers, &entries);

@@ -11,7 +11,7 @@ mod resolve;
 
 pub use names::{NAMES, Name, Workspace as WorkspaceMay};
 pub use paths::{Environment, Places};
-pub use resolve::{Flags, ModelNamed, ModelSettings, Settings};
+pub use resolve::{Flags, ModelNamed, ModelSettings, Record, Settings};
 
 use std::path::PathBuf;
 

@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use futures_util::{StreamExt as _, stream};
 use petasos_core::approval::Approved;
 use petasos_core::id::{CallId, RequestId};
-use petasos_core::request::Target;
+use petasos_core::request::{Measured, Target};
 use petasos_core::stop::FailureKind;
 use petasos_core::text::Json;
 use petasos_core::time::{Permille, Span, Time};
@@ -16,7 +16,7 @@ use petasos_core::tool::{Outcome, ToolOutput};
 use petasos_core::turn::{Failure, Input, ReplyEnd};
 use petasos_core::usage::Usage;
 use petasos_providers::{Outgoing, Provider, ReplyEvent, Tariff};
-use petasos_tools::{Context, Stop, Tool, trouble};
+use petasos_tools::{BlobTrouble, Blobs, Context, Stop, Tool, trouble};
 use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, JoinError, JoinSet};
 
@@ -31,6 +31,7 @@ const DELTAS: usize = 256;
 /// What a piece of work is for, so that a panic in it is answered.
 #[derive(Clone, Debug)]
 enum Work {
+    Measure(Box<Measured>),
     Model(RequestId),
     Prepare(CallId),
     Probe(CallId),
@@ -137,6 +138,21 @@ impl InFlight {
         };
         let abort = self.spawn(Work::Model(request), task);
         self.model = Some((request, abort));
+    }
+
+    /// Keeps the parts of a request, each under its hash, before it is told what it measures. A request that is sent
+    /// without them lacks nothing but what a replay would show.
+    pub(crate) fn keep_parts(&mut self, blobs: Arc<dyn Blobs>, parts: Vec<Vec<u8>>, measured: Measured) {
+        let work = Work::Measure(Box::new(measured.clone()));
+        let task = async move {
+            for part in parts {
+                if let Err(error) = keep(blobs.as_ref(), part).await {
+                    tracing::warn!(%error, "a part of a request is not kept");
+                }
+            }
+            Some(Input::Measured(measured))
+        };
+        self.spawn(work, task);
     }
 
     /// Closes the connection of a request.
@@ -262,6 +278,12 @@ impl InFlight {
     }
 }
 
+async fn keep(blobs: &dyn Blobs, part: Vec<u8>) -> Result<(), BlobTrouble> {
+    let mut blob = blobs.create().await?;
+    blob.write(part).await?;
+    blob.finish().await.map(drop)
+}
+
 /// The end of a reply with what its usage costs, where the server itself does not say.
 fn priced(event: ReplyEvent, tariff: Option<Tariff>) -> ReplyEvent {
     let cost = |usage: Option<Usage>| tariff?.cost(&usage?);
@@ -293,6 +315,7 @@ fn broken_off() -> ReplyEvent {
 /// What is answered for work that panicked: nothing is left waiting for it (I11).
 fn panicked(work: &Work) -> Input {
     match work {
+        Work::Measure(measured) => Input::Measured(Measured::clone(measured)),
         Work::Model(request) => Input::RequestFailed {
             request: *request,
             failure: Failure {

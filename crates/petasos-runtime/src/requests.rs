@@ -13,6 +13,7 @@ use petasos_core::request::{Break, Draft, Measured, Tail, Target, Temperature};
 use petasos_core::session::Session;
 use petasos_providers::{Body, CallReading, Encoder, Outgoing, Provider, Tariff};
 
+use crate::config::Record;
 use crate::front::{Counted, Expected, Front};
 
 /// Finds who serves a target.
@@ -185,6 +186,15 @@ impl Requests {
         };
         self.ready = Some((draft.target.clone(), Ok(Outgoing::from(&body))));
         self.measured(draft, known, (tail, &body))
+    }
+
+    /// The bytes of the last parts of the draft that was measured last, if they are to be kept.
+    pub(crate) fn new_parts(&self, record: Record, count: usize) -> Option<Vec<Vec<u8>>> {
+        let writing = self.writing.as_ref().filter(|_| record == Record::Parts)?;
+        let all = self.drafted.len();
+        let new =
+            (all.saturating_sub(count)..all).map(|place| writing.encoder.part(place).map(<[u8]>::to_vec));
+        new.collect()
     }
 
     /// The draft that was measured last has become a request: the next one's parts are told against it.

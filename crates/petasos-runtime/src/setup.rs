@@ -154,6 +154,7 @@ impl Setup {
             policy: Arc::new(policy(commands)),
             workspace: self.places.workspace.clone(),
             result_cap: settings.result_cap,
+            record: settings.record,
             clock: Arc::new(SystemClock::new()),
             chance,
         }))

@@ -21,6 +21,7 @@ use petasos_tools::{Blobs, Context, Registry};
 use tokio::sync::mpsc;
 
 use crate::clock::Clock;
+use crate::config::Record;
 use crate::event::{CallTold, DeltaKind, Event, ToolTold, WantsTold, calls_of, told, unsaved};
 use crate::front;
 use crate::gate::{Gates, Left};
@@ -42,6 +43,7 @@ pub(crate) struct Around {
     pub(crate) policy: Arc<Policy>,
     pub(crate) workspace: PathBuf,
     pub(crate) result_cap: Cap,
+    pub(crate) record: Record,
 }
 
 /// The doing half of a session.
@@ -159,7 +161,10 @@ impl Shell {
             Effect::Measure(draft) => {
                 self.detail = None;
                 let measured = self.requests.measure(session, &draft);
-                self.due.push_back(Input::Measured(measured));
+                match self.requests.new_parts(self.around.record, measured.parts.len()) {
+                    Some(parts) => self.in_flight.keep_parts(Arc::clone(&self.blobs), parts, measured),
+                    None => self.due.push_back(Input::Measured(measured)),
+                }
             }
             Effect::Reserve(worst) => self.reserve(worst),
             Effect::Settle { reservation, used } => {

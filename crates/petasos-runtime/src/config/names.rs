@@ -53,6 +53,7 @@ pub const NAMES: &[Name] = &[
     never("timeouts.idle"),
     never("timeouts.call"),
     never("durability"),
+    never("record"),
     Name { name: "guards", workspace: Workspace::Set },
 ];
 

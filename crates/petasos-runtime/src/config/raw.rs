@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::amount::Millionths;
 use super::names::complaint;
+use super::resolve::Record;
 use super::{ConfigError, paths};
 
 /// What a file says; a name that is not there says nothing.
@@ -23,6 +24,7 @@ pub(super) struct Raw {
     pub(super) policy: RawPolicy,
     pub(super) timeouts: RawTimeouts,
     pub(super) durability: Option<RawDurability>,
+    pub(super) record: Option<Record>,
     pub(super) guards: Option<RawGuards>,
 }
 

@@ -9,6 +9,7 @@ use petasos_core::time::Span;
 use petasos_core::turn::{Guards, OnAsk};
 use petasos_providers::{Price, TimeoutsSet};
 use petasos_store::Durability;
+use serde::Deserialize;
 
 use super::ConfigError;
 use super::amount::Millionths;
@@ -115,8 +116,21 @@ pub struct Settings {
     pub timeouts: TimeoutsSet,
     /// What synced means.
     pub durability: Durability,
+    /// What is kept of requests beside their hashes.
+    pub record: Record,
     /// Whether guards watch over a turn.
     pub guards: Guards,
+}
+
+/// What is kept of requests beside their hashes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Record {
+    /// Nothing.
+    #[default]
+    None,
+    /// The bytes of each new part, as a blob under its hash.
+    Parts,
 }
 
 impl Default for Settings {
@@ -133,6 +147,7 @@ impl Default for Settings {
             on_ask: None,
             timeouts: TimeoutsSet::default(),
             durability: Durability::Power,
+            record: Record::None,
             guards: Guards::On,
         }
     }
@@ -215,6 +230,7 @@ impl Settings {
                 Some(RawDurability::Process) => Durability::Process,
                 Some(RawDurability::Power) | None => Durability::Power,
             },
+            record: home.record.unwrap_or_default(),
             guards: match first([workspace.guards, home.guards]) {
                 Some(RawGuards::Off) => Guards::Off,
                 Some(RawGuards::On) | None => Guards::On,

@@ -45,7 +45,7 @@ pub struct Replayed {
     pub entries: u64,
     /// The requests, in order.
     pub requests: Vec<RequestReplayed>,
-    /// The calls that were judged, in order.
+    /// The calls that were judged, by their ids.
     pub calls: Vec<CallReplayed>,
     /// What was not replayed.
     pub left_out: Vec<LeftOut>,
@@ -173,6 +173,11 @@ impl Replayed {
 
     /// Replays a log; none if it has no first line. `present`: what is looked at beside, which checks a change of it.
     pub fn of(log: &[Entry], present: Option<&Present>) -> Option<Self> {
+        Self::of_kept(log, present, &|_| None)
+    }
+
+    /// The same with the parts of requests that were kept, each by its hash.
+    fn of_kept(log: &[Entry], present: Option<&Present>, kept: Kept<'_>) -> Option<Self> {
         let Body::SessionStart(start) = &log.first()?.body else { return None };
         let found = Self {
             session: start.id.clone(),
@@ -182,7 +187,7 @@ impl Replayed {
             left_out: Vec::new(),
             differences: Vec::new(),
         };
-        let mut watcher = Watcher::new(log, present, found);
+        let mut watcher = Watcher::new(log, (present, kept), found);
         let nobody = Target {
             provider: Text::default(),
             model: Text::default(),
@@ -196,6 +201,8 @@ impl Replayed {
         let mut found = watcher.found;
         found.entries = made;
         found.differences.extend(driven.err().map(|misfit| told::entry(&misfit)));
+        // Calls are prepared side by side.
+        found.calls.sort_by_key(|call| call.call);
         // What a change decides comes before what it says.
         found.differences.sort_by_key(|difference| !matches!(difference, Difference::Decision { .. }));
         Some(found)
@@ -206,6 +213,7 @@ impl Replayed {
     /// # Errors
     /// For a person: why it cannot be read.
     pub fn of_file(path: &Path, present: Option<&Present>) -> Result<Self, String> {
+        let blobs = path.join("blobs");
         let path = if path.is_dir() { path.join("log.jsonl") } else { path.to_owned() };
         let wrong = |why: String| format!("{}: {why}", path.display());
         let bytes = fs::read(&path).map_err(|error| wrong(error.to_string()))?;
@@ -215,7 +223,8 @@ impl Replayed {
             read_export(bytes.as_slice()).map_err(|error| wrong(error.to_string()))?;
         }
         let read = read_log(&bytes).map_err(wrong)?;
-        Self::of(&read.entries, present).ok_or_else(|| wrong("no session".to_owned()))
+        let kept = |hash: &Digest| fs::read(blobs.join(hash.to_string())).ok();
+        Self::of_kept(&read.entries, present, &kept).ok_or_else(|| wrong("no session".to_owned()))
     }
 }
 
@@ -231,11 +240,17 @@ impl Setup {
     ) -> Result<Replayed, StoreError> {
         let (store, id) = (self.store(), session.clone());
         let unusable = |why: String| StoreError::Unusable { session: session.clone(), why };
-        let replay = move || store.read(&id).map(|read| Replayed::of(&read.entries, present.as_ref()));
+        let replay = move || {
+            let kept = |hash: &Digest| store.read_blob(&id, hash, 0..u64::MAX).ok();
+            store.read(&id).map(|read| Replayed::of_kept(&read.entries, present.as_ref(), &kept))
+        };
         let replayed = spawn_blocking(replay).await.map_err(|error| unusable(error.to_string()))??;
         replayed.ok_or_else(|| unusable("it has no first line".to_owned()))
     }
 }
+
+/// Finds the bytes of a part that were kept.
+type Kept<'a> = &'a dyn Fn(&Digest) -> Option<Vec<u8>>;
 
 /// Compares what comes by.
 struct Watcher<'a> {
@@ -248,15 +263,16 @@ struct Watcher<'a> {
     then: Rewriting,
     now: Rewriting,
     present: Option<&'a Present>,
+    kept: Kept<'a>,
     /// The head of now that stands for one of the log.
     head: Option<(Seq, Head)>,
     found: Replayed,
 }
 
 impl<'a> Watcher<'a> {
-    fn new(log: &'a [Entry], present: Option<&'a Present>, found: Replayed) -> Self {
+    fn new(log: &'a [Entry], (present, kept): (Option<&'a Present>, Kept<'a>), found: Replayed) -> Self {
         let (then, now) = (Rewriting::default(), Rewriting::default());
-        Self { log, scanned: 0, sent: Vec::new(), then, now, present, head: None, found }
+        Self { log, scanned: 0, sent: Vec::new(), then, now, present, kept, head: None, found }
     }
 
     /// The hashes of the parts of a request: what its entry tells goes on from the one before.
@@ -312,7 +328,8 @@ impl Watch for Watcher<'_> {
         // What has the hash that was sent are the bytes that were sent.
         let known = |part: usize| {
             let is_what_was_sent = then.parts.get(part) == self.sent.get(part);
-            self.then.part(part).filter(|_| is_what_was_sent).map(<[u8]>::to_vec)
+            let written = self.then.part(part).filter(|_| is_what_was_sent).map(<[u8]>::to_vec);
+            written.or_else(|| (self.kept)(self.sent.get(part)?))
         };
         let written = if now.is_some() { &self.now } else { &self.then };
         self.found.differences.push(told::request(place, body, &self.sent, (written, &known)));

@@ -23,6 +23,7 @@ use petasos_core::time::{Permille, Span, Time};
 use petasos_core::tool::{Outcome, ToolOutput};
 use petasos_core::turn::{Delta, Failure};
 use petasos_providers::{Encoder, Outgoing, Provider, ReplyEvent, ReplyStream};
+use petasos_runtime::config::Record;
 use petasos_runtime::{Agent, Clock, Event, Parts, Providers, SessionHandle, SystemClock};
 use petasos_store::{
     Disk, DiskFile, DiskLock, Durability, FolderStore, Holder, LockError, Opening, OsDisk, Store,
@@ -332,6 +333,7 @@ impl Around {
             policy: Arc::new(Policy { rules: rules.to_vec(), hash: Digest([7; 32]) }),
             workspace: self.root(),
             result_cap: Cap::RESULT,
+            record: Record::None,
             clock: Arc::new(SystemClock::new()),
             chance: || Permille(0),
         }

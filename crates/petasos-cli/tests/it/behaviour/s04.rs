@@ -135,6 +135,44 @@ fn s04_what_differs_is_named_by_step_request_and_part() {
     );
 }
 
+/// With `record: parts` the words that were sent are known whatever the program writes now.
+#[test]
+fn s04_parts_that_were_kept_show_the_words_that_were_sent() {
+    let place = Place::new();
+    place.settings("record: parts\n");
+    let server = ModelServer::start("{\"text\":\"hello\"}\n{\"text\":\"again\"}").with_breaks();
+    assert_eq!(place.run(&server, &["hi"]).code, 0);
+    let id = &place.sessions()[0];
+    assert_eq!(place.petasos_does(&["resume", id, "-m", "and now"]).code, 0);
+    let folder = place.home().join("sessions").join(id);
+    let requests = place.entries();
+    let hashes = requests.iter().filter(|entry| entry["kind"] == "request").flat_map(|entry| {
+        entry["body"]["parts"].as_array().unwrap().iter().map(|hash| hash.as_str().unwrap().to_owned())
+    });
+    let sent: Vec<u8> = hashes.flat_map(|hash| fs::read(folder.join("blobs").join(hash)).unwrap()).collect();
+    // What was kept is what was sent, up to the end that is no part.
+    assert!(server.requests().last().unwrap().body.starts_with(&sent));
+
+    let log = fs::read_to_string(place.log(id)).unwrap();
+    let changed: String = log
+        .lines()
+        .map(|line| {
+            let mut entry = petasos_core::entry::Entry::read(line).unwrap();
+            if let petasos_core::entry::Body::Reply(reply) = &mut entry.body {
+                reply.blocks = vec![petasos_core::entry::Block::Text("hallo".into())];
+            }
+            petasos_store::closed_line(&entry).unwrap()
+        })
+        .collect();
+    fs::write(place.log(id), changed).unwrap();
+    let told = report(&place.petasos_does(&["replay", "--json", id]).stdout);
+    let found = &told["differences"][0];
+    assert!(found["was_text"].as_str().unwrap().contains("hello"), "{found}");
+    assert!(found["now_text"].as_str().unwrap().contains("hallo"), "{found}");
+    let folder = format!("{}/", folder.display());
+    assert_eq!(report(&place.petasos_does(&["replay", "--json", &folder]).stdout), told);
+}
+
 #[test]
 fn s04_recorded_sessions_are_tests_of_the_program_and_of_its_settings() {
     let place = Place::new();

@@ -40,6 +40,7 @@ fn a_file_may_hold_every_name_and_a_workspace_those_that_the_page_says() {
             "tools.serial" => "true",
             "policy.on_ask" => "park",
             "durability" => "process",
+            "record" => "parts",
             "guards" => "off",
             "model.price" => "{input: 0.25, output: 2}",
             "model.temperature" => "0.7",
