@@ -241,6 +241,13 @@ impl Script {
         self
     }
 
+    /// Somebody sets the clock back.
+    #[must_use]
+    pub fn clock_goes_back(mut self, span: Span) -> Self {
+        self.now = Time(self.now.0.saturating_sub(span.0));
+        self
+    }
+
     /// Time passes and nothing happens.
     pub fn wait(mut self, span: Span) -> Self {
         self.now = self.now.after(span);

@@ -86,12 +86,10 @@ async fn show(setup: &Setup, session: Option<&str>, json: bool) -> Result<(), Re
         for event in &shown.events {
             Printer::json().event(event);
         }
-        return Ok(());
-    }
-    print::shown(&format!("session {} in {}", found.id, found.workspace.display()));
-    for event in &shown.events {
-        if let Some(line) = line(event) {
-            print::shown(&line);
+    } else {
+        print::shown(&format!("session {} in {}", found.id, found.workspace.display()));
+        for text in shown.events.iter().filter_map(line) {
+            print::shown(&text);
         }
     }
     for damage in &shown.damage {

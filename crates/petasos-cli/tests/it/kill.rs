@@ -162,8 +162,8 @@ fn s01_a_power_cut_takes_what_was_told_where_nothing_is_synced() {
     let drive =
         || Drive::new(&programs, &scenes[0], (Wire::Chat, Wire::Chat)).with_setting("durability: process");
     let report = drive().to_the_end(|_| Fault::List);
-    let last = report.acts[0].iter().position(|act| act == "line turn_end").unwrap() as u64 + 1;
-    let fault = |process| if process == 0 { Fault::Act("cut-before", last) } else { Fault::None };
+    let reply = report.acts[0].iter().position(|act| act == "line reply").unwrap() as u64 + 1;
+    let fault = |process| if process == 0 { Fault::Act("cut-before", reply) } else { Fault::None };
     let judged = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drive().to_the_end(fault)));
     let why = judged.unwrap_err().downcast::<String>().unwrap();
     assert!(why.starts_with("lost: told and not kept"), "{why}");

@@ -10,7 +10,7 @@ use crate::entry::{
 };
 use crate::id::{CallId, RequestId, Seq};
 use crate::request::{Purpose, Target};
-use crate::time::Time;
+use crate::time::{Span, Time};
 use crate::transcript::ClosedStep;
 
 /// What is open between two closed steps.
@@ -21,9 +21,26 @@ pub struct OpenStep {
     /// The request that has no end yet.
     pub request: Option<OpenRequest>,
     /// When a failed request is made again.
-    pub retry_at: Option<Time>,
+    pub retry: Option<Retry>,
     /// The reply whose calls are open, or that the turn has not acted on yet.
     pub reply: Option<OpenReply>,
+}
+
+/// When a failed request is made again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Retry {
+    /// The time, by the clock of the process that failed.
+    pub until: Time,
+    /// How long a wait that was.
+    pub wait: Span,
+}
+
+impl Retry {
+    /// The same in a process that goes on at `at`: where the clock was set back meanwhile, the whole wait begins there
+    /// and is no longer than it was.
+    pub(crate) fn from(self, at: Time) -> Self {
+        Self { until: self.until.min(at.after(self.wait)), ..self }
+    }
 }
 
 /// A request without its end.

@@ -26,7 +26,7 @@ use crate::turn::Mode;
 use crate::turn::charge::steps_of;
 use crate::turn::retry::{ADAPTATIONS, Standing, Tries};
 use crate::turn::step::{
-    Asked, OpenCall, OpenReply, OpenRequest, OpenStep, has_text, is_cut_short, made_calls,
+    Asked, OpenCall, OpenReply, OpenRequest, OpenStep, Retry, has_text, is_cut_short, made_calls,
 };
 use crate::turn::tally::Tally;
 use crate::turn::work::{is_new, is_work};
@@ -155,7 +155,7 @@ impl Told {
                     request.partial.push_str(&partial.text);
                 }
             }
-            Body::RequestEnd(end) => self.failed(end),
+            Body::RequestEnd(end) => self.failed(at, end),
             Body::Reply(reply) => return self.replied(seq, reply),
             Body::Call(call) => {
                 if call.verdict == VerdictKind::Hardline && self.step.call(call.call).is_some() {
@@ -205,9 +205,9 @@ impl Told {
                 Move::End(StopReason::BudgetExhausted(limit))
             }
             (None, _, Some(Closing { tried: false, .. })) => Move::Ask(Purpose::Closing),
-            (None, None, None) => match (self.warning(), self.step.retry_at) {
+            (None, None, None) => match (self.warning(), self.step.retry) {
                 (Some(finding), _) => Move::Warn(finding),
-                (None, Some(at)) => Move::Wait(at),
+                (None, Some(retry)) => Move::Wait(retry.until),
                 (None, None) => Move::Ask(Purpose::Step),
             },
         }
@@ -292,6 +292,7 @@ impl Told {
     }
 
     fn goes_on(&mut self, at: Time, start: &TurnStart) {
+        self.step.retry = self.step.retry.map(|retry| retry.from(at));
         self.run = (at, self.account.worked);
         self.is_left = false;
         self.ended = None;
@@ -347,7 +348,7 @@ impl Told {
             self.charge(&Charge::Reserved(open.reserved.tokens), open.reserved.micro_usd);
         }
         self.step.tried = Some((request.purpose, request.attempt));
-        self.step.retry_at = None;
+        self.step.retry = None;
         self.step.reply = None;
         let (purpose, reserved) = (request.purpose, request.reserved);
         let target = Arc::new(request.target.clone());
@@ -357,7 +358,7 @@ impl Told {
         }
     }
 
-    fn failed(&mut self, end: &RequestEnd) {
+    fn failed(&mut self, at: Time, end: &RequestEnd) {
         let Some(request) = self.step.request.take_if(|open| open.id == end.request) else { return };
         self.charge(&end.usage, end.micro_usd);
         let RequestOutcome::Failed { kind, .. } = end.outcome else { return };
@@ -368,7 +369,7 @@ impl Told {
         }
         match end.next {
             Next::Adapt => {}
-            Next::AgainAt(at) => self.step.retry_at = Some(at),
+            Next::AgainAt(until) => self.step.retry = Some(Retry { until, wait: until.since(at) }),
             Next::Fallback => self.fallen += 1,
             Next::GiveUp => self.stop = Some(StopReason::ModelFailed(kind)),
         }

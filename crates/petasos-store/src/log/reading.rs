@@ -232,7 +232,8 @@ fn is_start(entry: Option<&Entry>) -> bool {
 
 fn why_bad(piece: &Piece<'_>, log: &[u8]) -> &'static str {
     let is_last = piece.end() == log.len();
-    if piece.bytes.iter().all(|byte| *byte == 0) {
+    let line = piece.bytes.strip_suffix(b"\n").unwrap_or(piece.bytes);
+    if !line.is_empty() && line.iter().all(|byte| *byte == 0) {
         "zeros where a line should be"
     } else if is_last && !piece.bytes.ends_with(b"\n") {
         "a torn line at the end"

@@ -3,7 +3,7 @@
 
 use petasos_core::entry::{Damage, Entry, Keep};
 use petasos_core::id::Seq;
-use petasos_store::{Contents, Store};
+use petasos_store::{Contents, Durability, FolderStore, Store};
 
 use crate::say::{
     AT, Folder, append, damage, error, first, holder, id, lines, open, said, unknown, with_sum,
@@ -408,4 +408,41 @@ fn s02_any_bytes_are_read_without_a_panic_and_in_bounded_time() {
         let opened = folder.open("b");
         assert_eq!(opened.entries[..6], entries());
     }
+}
+
+/// A line of every kind and variant: each name of a field and the first byte of each value, at any depth.
+#[test]
+fn s02_a_flipped_byte_in_any_field_of_any_kind_is_found() {
+    let sample = include_bytes!("../samples/v1.jsonl");
+    let lines: Vec<&[u8]> = sample.split_inclusive(|byte| *byte == b'\n').collect();
+    let root = tempfile::tempdir().unwrap();
+    let store = FolderStore::new(root.path(), Durability::Process);
+    let id: petasos_core::id::SessionId = "01jdpz3k7m8q".parse().unwrap();
+    let folder = root.path().join("sessions").join(id.as_str());
+    std::fs::create_dir_all(&folder).unwrap();
+    let begins = lines[..2].concat();
+    let read = |log: &[u8]| {
+        std::fs::write(folder.join("log.jsonl"), log).unwrap();
+        store.read(&id).unwrap()
+    };
+    let wanted = read(&begins).entries;
+    let (mut kinds, mut flips) = (std::collections::BTreeSet::new(), 0);
+    for line in &lines[2..] {
+        let log = [&begins[..], line].concat();
+        let whole = read(&log);
+        assert_eq!(whole.entries.len(), 3, "{}", String::from_utf8_lossy(line));
+        kinds.insert(whole.entries[2].body.kind().to_owned());
+        let begins_one = |at: &usize| b"\":".contains(&line[at - 1]) && !b",:}]".contains(&line[*at]);
+        for at in (1..line.len() - 1).filter(begins_one) {
+            let mut flipped = log.clone();
+            flipped[begins.len() + at] ^= 0x01;
+            let found = read(&flipped);
+            assert_eq!(found.entries, wanted, "byte {at} of {}", String::from_utf8_lossy(line));
+            assert!(!found.damage.is_empty());
+            flips += 1;
+        }
+    }
+    println!("{flips} flips in {} lines of {kinds:?}", lines.len() - 2);
+    // All but `session` and `open`, which each of these logs begins with.
+    assert_eq!(kinds.len(), 17, "{kinds:?}");
 }

@@ -8,7 +8,7 @@ use petasos_core::session::Terms;
 use petasos_core::stop::{FailureKind, Limit, StopReason};
 use petasos_core::time::{Permille, Span, Time};
 use petasos_core::turn::{Effect, Input, Passing};
-use petasos_testkit::script::{Ran, Saying, Script, calls, fails, text};
+use petasos_testkit::script::{Lost, Ran, Saying, Script, calls, fails, text};
 use petasos_testkit::words::{target, terms};
 
 use crate::behaviour::check;
@@ -380,4 +380,23 @@ fn p04_a_target_that_is_out_of_order_is_passed_over_where_another_is_left() {
     assert_eq!(tries(&ran), ["first 1", "second 2"]);
     let ran = Script::new(terms(9)).replies([out(), text("done")]).say("do it").run();
     assert_eq!(tries(&ran), ["first 1", "first 2"]);
+}
+
+/// The process ended while it waited, and the next one has a clock that was set back by a year: the wait is as long as it
+/// was, from there on.
+#[test]
+fn s02_a_clock_that_was_set_back_makes_no_wait_longer() {
+    let year = Span::seconds(365 * 24 * 3600);
+    let script = Script::new(terms(9)).replies([fails(FailureKind::Network), text("done")]).wait(year);
+    let script = script.say("do it").until_it_wants(|effect| matches!(effect, Effect::WakeAt(_)));
+    let ran = script.clock_goes_back(year).kill(Lost::Nothing).go_on().run();
+    assert_eq!(ran.ends(), [StopReason::Completed]);
+    let wakes = ran.effects.iter().filter_map(|effect| match effect {
+        Effect::WakeAt(at) => Some(*at),
+        _ => None,
+    });
+    let wait = Span::seconds(1);
+    assert_eq!(wakes.collect::<Vec<_>>(), [Time(0).after(year).after(wait), Time(0).after(wait)]);
+    let Some(Body::TurnEnd(end)) = ran.entries.last().map(|entry| &entry.body) else { panic!("an end") };
+    assert_eq!(end.worked, wait);
 }
