@@ -38,6 +38,9 @@ pub enum Rejected {
     /// There is nothing that could go on.
     #[error("there is nothing to continue; say something new")]
     NothingToContinue,
+    /// Nothing was said that could be taken back or answered anew.
+    #[error("nothing has been said yet; say something first")]
+    NothingSaid,
     /// There is nothing in what was said.
     #[error("there is nothing in what was said")]
     Empty,

@@ -4,6 +4,7 @@
 //! entry the two are the same but for what is under way. What is said, continued, set or gone back to
 //! is decided here; everything that happens inside a turn is decided by the [`Turn`].
 
+mod back;
 mod fold;
 mod said;
 
@@ -14,21 +15,19 @@ use std::sync::Arc;
 use crate::approval::{Answer, Grants};
 use crate::budget::Limits;
 use crate::entry::{
-    Body, Cause, Decision, Head, Leaf, LeafReason, LimitAdded, Said, SessionStart, Setting, Speaker,
-    TurnStart, VerdictKind, When,
+    Body, Cause, Decision, Head, LimitAdded, Said, SessionStart, Setting, Speaker, TurnStart, VerdictKind,
+    When,
 };
 use crate::error::{Handled, Rejected};
 use crate::id::{CallId, Digest, Epoch, Seq};
 use crate::learnt::Learnt;
-use crate::note::NoRun;
 use crate::request::{Draft, Target};
 use crate::stop::StopReason;
 use crate::text::Text;
 use crate::time::Time;
 use crate::transcript::{Item, Transcript};
-use crate::turn::end::refused_before;
 use crate::turn::journal::Journal;
-use crate::turn::{Effect, Input, Mode, OpenCall, Turn};
+use crate::turn::{Effect, Input, Mode, Turn};
 use crate::usage::Account;
 
 /// What the next turn runs under, as the shell resolved it from configuration.
@@ -98,7 +97,12 @@ impl Session {
 
     fn dispatch(&mut self, input: Input) -> Result<Handled, Rejected> {
         match input {
-            Input::Say(_) | Input::Continue { .. } | Input::Set(_) | Input::GoTo(_)
+            Input::Say(_)
+            | Input::Continue { .. }
+            | Input::Set(_)
+            | Input::GoTo(_)
+            | Input::Undo
+            | Input::Retry
                 if self.saving == Saving::Failed =>
             {
                 Err(Rejected::NotSaved)
@@ -117,6 +121,8 @@ impl Session {
                 Ok(Handled::Taken)
             }
             Input::GoTo(seq) => self.go_to(seq),
+            Input::Undo => self.undo(),
+            Input::Retry => self.retry(),
             Input::Appended { upto } if !self.journal.appended(upto) => Err(Rejected::NotAsked),
             Input::Appended { .. } if !self.is_running() => Ok(Handled::Taken),
             Input::AppendFailed(failure) => {
@@ -194,7 +200,7 @@ impl Session {
     fn continue_with_queue(&mut self, add: &Limits) -> Result<Handled, Rejected> {
         let Some((&said, _)) = self.queue.first_key_value() else { return Err(Rejected::NothingToContinue) };
         self.supersede();
-        self.begin_turn(said, add);
+        self.begin_turn(Cause::Said { said }, add);
         Ok(Handled::Taken)
     }
 
@@ -204,15 +210,15 @@ impl Session {
         let ended = self.turn.as_ref().and_then(|turn| turn.told().ended);
         let starts = self.saving == Saving::Works && ended.is_some_and(lets_the_next_start);
         if starts && let Some((&said, _)) = self.queue.first_key_value() {
-            self.begin_turn(said, &Limits::default());
+            self.begin_turn(Cause::Said { said }, &Limits::default());
         }
     }
 
-    fn begin_turn(&mut self, said: Seq, add: &Limits) {
+    fn begin_turn(&mut self, cause: Cause, add: &Limits) {
         self.changed = None;
         let Terms { limits, mode, target, fallback } = Terms::clone(&self.terms);
         let limits = limits.raised_by(add);
-        self.write(TurnStart { cause: Cause::Said { said }, limits, mode, target, fallback });
+        self.write(TurnStart { cause, limits, mode, target, fallback });
         self.run();
     }
 
@@ -263,39 +269,6 @@ impl Session {
         }
         turn.pen(&mut self.journal).write(Decision { call, answer, by: Speaker::Person, shown });
         Ok(Handled::Taken)
-    }
-
-    /// `GoTo`: the leaf moves; what was open is closed first.
-    fn go_to(&mut self, to: Seq) -> Result<Handled, Rejected> {
-        if self.is_running() {
-            return Err(Rejected::Running);
-        }
-        if !self.transcript.is_place(to) {
-            return Err(Rejected::NoPlace(to));
-        }
-        self.supersede();
-        self.write(Leaf { to: Some(to), why: LeafReason::Person });
-        Ok(Handled::Taken)
-    }
-
-    /// Closes what an earlier run left open, for something else takes its place (`seam.md`): asked
-    /// calls are denied, those that had begun are unknown, the rest never began.
-    fn supersede(&mut self) {
-        let Some(turn) = &mut self.turn else { return };
-        let ended = turn.told().ended;
-        let worked = turn.told().account.worked;
-        turn.lose_request(&mut self.journal);
-        let mut pen = turn.pen(&mut self.journal);
-        let open = pen.told.step.reply.clone();
-        for (place, call) in open.iter().flat_map(|open| open.calls.iter().enumerate()) {
-            if let (None, Some(open)) = (&call.result, &open) {
-                pen.settle_without_run(open.call_id(place), superseded(call, ended));
-            }
-        }
-        if ended.is_none() {
-            turn.close(&mut self.journal, StopReason::Interrupted, worked);
-        }
-        self.absorb();
     }
 
     /// Writes an entry that belongs to no turn. The turn there is hears of it, as when the log is read.
@@ -459,22 +432,6 @@ pub(crate) fn continues(turn: &Turn, changed: Option<&Terms>) -> TurnStart {
         mode,
         target,
         fallback,
-    }
-}
-
-/// Why a call that something else took the place of has its result.
-fn superseded(call: &OpenCall, ended: Option<StopReason>) -> NoRun<'_> {
-    if !ended.is_none_or(StopReason::leaves_calls_open) {
-        return NoRun::LineDamaged;
-    }
-    if let Some(refused) = refused_before(call) {
-        return refused;
-    }
-    let is_asked = call.call.as_ref().is_some_and(|call| call.verdict == VerdictKind::Ask);
-    match (&call.start, is_asked) {
-        (Some(_), _) => NoRun::ProcessEnded,
-        (None, true) => NoRun::Superseded,
-        (None, false) => NoRun::TurnStopped,
     }
 }
 

@@ -42,6 +42,16 @@ struct Node {
     parent: Option<usize>,
 }
 
+impl Node {
+    /// True if the leaf may rest on it.
+    fn is_place(&self) -> bool {
+        match self.item {
+            Item::Said(_) | Item::Step(_) => true,
+            Item::Note(_) => false,
+        }
+    }
+}
+
 /// A tree of items with a current leaf. Undo moves the leaf; nothing is ever taken out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Transcript {
@@ -77,14 +87,30 @@ impl Transcript {
         self.find(seq).is_some()
     }
 
+    /// The last thing said on the way to the leaf.
+    pub(crate) fn last_said(&self) -> Option<Seq> {
+        self.way().find(|node| matches!(node.item, Item::Said(_))).map(|node| node.last)
+    }
+
+    /// The last place on the way to the leaf; none is the empty transcript.
+    pub(crate) fn last_place(&self) -> Option<Seq> {
+        self.way().find(|node| node.is_place()).map(|node| node.last)
+    }
+
+    /// The place before something that was said on the way to the leaf.
+    pub(crate) fn place_before(&self, said: Seq) -> Option<Seq> {
+        let before = self.way().skip_while(|node| node.last != said).skip(1);
+        before.filter(|node| node.is_place()).map(|node| node.last).next()
+    }
+
+    /// From the leaf back to the beginning.
+    fn way(&self) -> impl Iterator<Item = &Node> {
+        let node = |index: usize| self.nodes.get(index);
+        std::iter::successors(self.leaf.and_then(node), move |node| self.nodes.get(node.parent?))
+    }
+
     fn find(&self, seq: Seq) -> Option<usize> {
-        self.nodes.iter().rposition(|node| {
-            let is_rest = match node.item {
-                Item::Said(_) | Item::Step(_) => true,
-                Item::Note(_) => false,
-            };
-            is_rest && node.last == seq
-        })
+        self.nodes.iter().rposition(|node| node.is_place() && node.last == seq)
     }
 
     /// Moves the leaf; the empty transcript is `None`. A place that is not there changes nothing.

@@ -35,6 +35,10 @@ pub enum Op {
     Set(Setting),
     /// The transcript goes on from an earlier place.
     GoTo(Seq),
+    /// What was said last is taken back, with all that came of it.
+    Undo,
+    /// What was said last is answered anew.
+    Retry,
     /// The turns from here on work under these terms.
     Terms(Box<Terms>),
 }
@@ -61,6 +65,8 @@ impl Op {
             Self::Continue { add } => Input::Continue { add },
             Self::Set(setting) => Input::Set(setting),
             Self::GoTo(seq) => Input::GoTo(seq),
+            Self::Undo => Input::Undo,
+            Self::Retry => Input::Retry,
             Self::Terms(terms) => return Err(terms),
         })
     }

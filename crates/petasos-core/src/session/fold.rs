@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::entry::{Body, Cause, Decision, Entry, Lifetime, Said, ToolResult, TurnStart};
+use crate::entry::{
+    Body, Cause, Decision, Entry, LeafReason, Lifetime, Origin, Said, SessionStart, ToolResult, TurnStart,
+};
 use crate::id::Seq;
 use crate::note::NoRun;
 use crate::session::{Saving, Session, Terms};
@@ -47,6 +49,9 @@ impl Session {
             turn.pen(&mut self.journal).told.doubt_open_calls();
         }
         self.journal.follow(entry);
+        if self.is_foreign_yes(entry) {
+            return;
+        }
         if closes_the_step(&entry.body) {
             self.close_what_is_missing(entry);
         }
@@ -79,8 +84,17 @@ impl Session {
             }
             Body::TurnEnd(_) => self.settings.retain(|_, setting| setting.lifetime == Lifetime::Session),
             Body::Leaf(leaf) => {
-                self.transcript.go_to(leaf.to);
+                match leaf.to {
+                    // A fork that ends where something was said that had not entered yet.
+                    Some(said) if self.queue.contains_key(&said) => self.enter(said),
+                    to => self.transcript.go_to(to),
+                }
                 self.retire_turn();
+                if leaf.why == LeafReason::Fork {
+                    // What lines of another session cost is that one's, and a yes was said to that one.
+                    self.past = crate::usage::Account::default();
+                    self.grants = crate::approval::Grants::default();
+                }
             }
             Body::LimitAdded(_)
             | Body::Partial(_)
@@ -152,6 +166,14 @@ impl Session {
         let start = Entry { seq: turn.0, at: entry.at, body: start.into() };
         self.journal.view.see(&start);
         self.take_in(&start, None);
+    }
+
+    /// A decision that came with an imported file: whoever made the file may have written it, so it counts for
+    /// nothing. Of calls that have their results it changes nothing.
+    fn is_foreign_yes(&self, entry: &Entry) -> bool {
+        let origin = self.start.as_deref().map(|SessionStart { origin, .. }| origin);
+        let upto = if let Some(Origin::Import { seq, .. }) = origin { *seq } else { None };
+        matches!(entry.body, Body::Decision(_)) && upto.is_some_and(|upto| entry.seq <= upto)
     }
 
     fn retire_turn(&mut self) {

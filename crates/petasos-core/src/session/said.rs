@@ -2,7 +2,7 @@
 
 use crate::approval::Answer;
 use crate::budget::Limits;
-use crate::entry::{Content, Decision, Said, Speaker, VerdictKind, When};
+use crate::entry::{Cause, Content, Decision, Said, Speaker, VerdictKind, When};
 use crate::error::{Handled, Rejected};
 use crate::id::{CallId, Digest, Seq};
 use crate::session::{Session, continues};
@@ -42,7 +42,7 @@ impl Session {
                 self.supersede();
                 let seq = self.write(Said { when: When::Now, ..said });
                 self.absorb();
-                self.begin_turn(seq, &Limits::default());
+                self.begin_turn(Cause::Said { said: seq }, &Limits::default());
             }
         }
         Ok(Handled::Taken)

@@ -39,6 +39,10 @@ pub enum Input {
     Set(Setting),
     /// The transcript goes on from an earlier place.
     GoTo(Seq),
+    /// What was said last is taken back, with all that came of it.
+    Undo,
+    /// What was said last is answered anew.
+    Retry,
 
     /// A synced `Append` is on disk, up to this entry.
     Appended {

@@ -85,7 +85,10 @@ impl View {
                 self.leaf_moved = false;
                 self.forget_room();
             }
-            Body::Leaf(_) => self.leaf_moved = true,
+            Body::Leaf(leaf) => {
+                self.leaf_moved = true;
+                self.steers.retain(|steer| Some(*steer) != leaf.to);
+            }
             Body::Setting(setting) => self.learn(setting),
             Body::TurnEnd(_) => self.forget_room(),
             Body::SessionStart(_)

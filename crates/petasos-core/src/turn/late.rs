@@ -27,6 +27,8 @@ pub(crate) fn at_rest(input: &Input) -> Result<Handled, Rejected> {
         | Input::Continue { .. }
         | Input::Set(_)
         | Input::GoTo(_)
+        | Input::Undo
+        | Input::Retry
         | Input::AppendFailed(_) => Err(Rejected::AtRest),
     }
 }
@@ -75,6 +77,8 @@ pub(crate) fn in_phase(phase: &Phase, input: &Input, next: Seq) -> Result<Flow, 
         | Input::Continue { .. }
         | Input::Set(_)
         | Input::GoTo(_)
+        | Input::Undo
+        | Input::Retry
         | Input::Appended { .. }
         | Input::AppendFailed(_) => Err(Rejected::Running),
     }

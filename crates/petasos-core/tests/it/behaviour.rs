@@ -7,6 +7,7 @@ mod closing;
 mod crashes;
 mod damage;
 mod ends;
+mod forks;
 mod interrupt;
 mod l10_guards;
 mod l10_repeats;

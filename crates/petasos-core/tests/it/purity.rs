@@ -88,6 +88,8 @@ fn what_is_refused_leaves_no_trace() {
         Input::Interrupt,
         Input::Park,
         Input::GoTo(Seq(7)),
+        Input::Undo,
+        Input::Retry,
         Input::Appended { upto: Seq(0) },
         Input::Continue { add: Limits::default() },
         Input::Say(say(" ", When::Now)),

@@ -85,6 +85,8 @@ const AT_LEAST: &[(u64, &str)] = &[
     (1_000, "stale"),
     (1_000, "superseded"),
     (500, "went to"),
+    (100, "undone"),
+    (100, "retried"),
     (1_000, "withdrawn"),
     (500, "woke early"),
 ];

@@ -420,8 +420,22 @@ impl World {
         if places.is_empty() {
             return;
         }
-        self.count("went to");
         let place = *self.dice.pick(&places);
-        self.feed(Input::GoTo(place), Late::Never);
+        // As good as chance: which place it is.
+        match place.0 % 4 {
+            0 => {
+                self.count("undone");
+                self.feed(Input::Undo, Late::Never);
+            }
+            1 => {
+                self.count("retried");
+                self.turns_left = self.turns_left.saturating_sub(1);
+                self.feed(Input::Retry, Late::Never);
+            }
+            _ => {
+                self.count("went to");
+                self.feed(Input::GoTo(place), Late::Never);
+            }
+        }
     }
 }
