@@ -1,5 +1,6 @@
 //! The command line.
 
+mod amounts;
 mod replay;
 
 use std::path::PathBuf;
@@ -176,6 +177,9 @@ pub(crate) struct ResumeArguments {
     /// Something new to say
     #[arg(short, long, value_name = "TEXT", conflicts_with_all = ["approve", "deny"])]
     pub(crate) message: Option<String>,
+    /// Answer anew what was said last; what was done stays done
+    #[arg(long, conflicts_with_all = ["approve", "deny", "message", "add_steps", "add_tokens", "add_usd", "add_time"])]
+    pub(crate) retry: bool,
 }
 
 impl ResumeArguments {
@@ -283,6 +287,67 @@ pub(crate) enum SessionsCommand {
         #[arg(long, value_name = "DIR")]
         workspace: Option<PathBuf>,
     },
+    /// Begin a session that goes off another one; the other one stays as it is
+    Fork {
+        /// The session: how its id or its title begins; without it, the newest of this folder
+        #[arg(value_name = "ID")]
+        session: Option<String>,
+        /// The last entry that comes along (`petasos sessions show` tells the numbers) [default: the last one]
+        #[arg(long, value_name = "ENTRY")]
+        at: Option<u64>,
+    },
+    /// Take back what was said last, with all that came of it, and print it; what was done stays done
+    Undo {
+        /// The session: how its id or its title begins; without it, the newest of this folder
+        #[arg(value_name = "ID")]
+        session: Option<String>,
+    },
+    /// Give one a title
+    Rename {
+        /// The session: how its id or its title begins
+        #[arg(value_name = "ID")]
+        session: String,
+        /// The title; an empty one takes it back
+        #[arg(value_name = "TITLE")]
+        title: String,
+    },
+    /// Delete one, with all that is kept of it
+    Delete {
+        /// The session: how its id begins
+        #[arg(value_name = "ID")]
+        session: String,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Delete old or large ones; what is held stays, and what waits for an answer
+    Clean(CleanArguments),
+}
+
+/// `petasos sessions clean`.
+#[derive(Debug, Args)]
+pub(crate) struct CleanArguments {
+    /// Those in which nothing has happened for so long, such as 30d, 12h or 2w
+    #[arg(long, value_name = "TIME", value_parser = amounts::age)]
+    pub(crate) older_than: Option<Span>,
+    /// Those that take more than this, such as 100MB
+    #[arg(long, value_name = "SIZE", value_parser = amounts::size)]
+    pub(crate) larger_than: Option<u64>,
+    /// The oldest ones, until those that stay take no more than this
+    #[arg(long, value_name = "SIZE", value_parser = amounts::size)]
+    pub(crate) total: Option<u64>,
+    /// Those that wait for an answer, too
+    #[arg(long)]
+    pub(crate) parked: bool,
+    /// Those of all folders, not of the current one alone
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Say which ones, and delete none
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Do not ask
+    #[arg(long)]
+    pub(crate) yes: bool,
 }
 
 /// `petasos demo`.

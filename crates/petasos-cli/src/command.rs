@@ -3,8 +3,10 @@
 mod chat;
 mod decode;
 mod demo;
+mod kept;
 mod log;
 mod look_on;
+mod manage;
 mod model_server;
 mod prompt;
 mod replay;
@@ -77,6 +79,15 @@ impl Refusal {
 
     pub(crate) fn config(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::Wrong { why: NotStarted::Config, message: message.into(), hint: hint.into() }
+    }
+
+    /// What is wrong, in a line.
+    pub(crate) fn message(&self) -> &str {
+        match self {
+            Self::Wrong { message, .. } => message,
+            Self::Stopped(_) => "stopped",
+            Self::Broken => "a fault of petasos itself",
+        }
     }
 
     /// Tells it, and gives the exit code.

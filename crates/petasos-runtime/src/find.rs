@@ -152,6 +152,10 @@ impl Setup {
     }
 
     fn named(&self, listing: Sessions, named: &str) -> Result<Found, FindError> {
+        // Every id begins with nothing, and none is meant by it.
+        if named.trim().is_empty() {
+            return Err(FindError::NoneBegins { named: named.to_owned() });
+        }
         let Sessions { sessions, unreadable } = listing;
         let unreadable = unreadable.into_iter().find(|(id, _)| id.as_str().starts_with(named));
         let exact = sessions.iter().find(|listed| listed.id().as_str() == named);

@@ -5,6 +5,7 @@ mod following;
 mod replay;
 mod searched;
 mod steps;
+mod words;
 mod written;
 
 use std::collections::BTreeMap;
@@ -212,6 +213,11 @@ impl Listed {
         self.0.damaged
     }
 
+    /// When something happened in it last.
+    pub(crate) fn last(&self) -> petasos_core::time::Time {
+        self.0.last
+    }
+
     /// When something happened in it last, in local time.
     pub fn last_time(&self) -> String {
         let millis = i64::try_from(self.0.last.0).unwrap_or(i64::MAX);
@@ -238,21 +244,37 @@ impl Listed {
     }
 }
 
+/// What an entry says that is told as no event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Words {
+    /// The entry.
+    pub entry: Seq,
+    /// How many events come before it.
+    pub before: usize,
+    /// What it says.
+    pub text: String,
+}
+
 /// What happened in a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
     /// Its entries, as they were told.
     pub events: Vec<Event>,
+    /// What is no event, in plain words.
+    pub words: Vec<Words>,
     /// What is damaged in its log.
     pub damage: Vec<String>,
 }
 
 impl Shown {
     pub(crate) fn of(session: &SessionId, contents: Contents) -> Self {
-        let mut teller = Teller::default();
-        let tell = |entry| teller.tell(session, entry);
-        let events = contents.entries.iter().filter_map(tell).collect();
+        let (mut teller, mut events, mut words) = (Teller::default(), Vec::new(), Vec::new());
+        for (place, entry) in contents.entries.iter().enumerate() {
+            let text = words::words(entry, contents.entries.get(place + 1));
+            words.extend(text.map(|text| Words { entry: entry.seq, before: events.len(), text }));
+            events.extend(teller.tell(session, entry));
+        }
         let damage = contents.damage.into_iter().map(|damage| damage.why.to_string()).collect();
-        Self { events, damage }
+        Self { events, words, damage }
     }
 }

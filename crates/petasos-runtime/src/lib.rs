@@ -38,10 +38,10 @@ pub use inspect::{
 };
 pub use inspect::{
     Decoded, DecodedCall, DecodedEnd, DecodedError, DecodedUsage, Decoding, Following, Listed, Same,
-    Searched, SearchedEntry, Sessions, Shown, WriteError, Written, readable,
+    Searched, SearchedEntry, Sessions, Shown, Words, WriteError, Written, readable,
 };
 pub use inspect::{StepLine, StepLog, StepTold, ToolOfStep, TurnTold};
-pub use manage::Transferred;
+pub use manage::{Cleaning, ForkMade, Kept, LastSaid, ManageError, Old, Transferred};
 pub use models::Chosen;
 pub use op::Op;
 pub use petasos_providers::micro_usd;

@@ -55,6 +55,11 @@ impl Op {
         })
     }
 
+    /// The session gets a title, or loses it.
+    pub fn title(title: Option<Text>) -> Self {
+        Self::Set(crate::manage::title_of(title))
+    }
+
     /// What core is told; terms are set, not told.
     pub(crate) fn into_input(self) -> Result<Input, Box<Terms>> {
         Ok(match self {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use petasos_core::approval::{Action, Policy, Rule};
-use petasos_core::entry::{Body, Entry, TurnStart};
+use petasos_core::entry::{Body, Entry, Origin, TurnStart};
 use petasos_core::id::{Digest, SessionId};
 use petasos_core::request::{Target, Wire};
 use petasos_core::session::Terms;
@@ -260,12 +260,20 @@ pub enum RequestError {
     Store(#[from] StoreError),
 }
 
-/// The newest start of a turn: whom the session asked last.
+/// The newest start of a turn: whom the session asked last. What stands in an imported file is no such start: the
+/// file would say where this machine's keys go.
 fn last_start(log: &[Entry]) -> Option<&TurnStart> {
-    log.iter().rev().find_map(|entry| {
+    let start = log
+        .first()
+        .and_then(|first| if let Body::SessionStart(start) = &first.body { Some(start) } else { None });
+    let imported =
+        start.and_then(|start| if let Origin::Import { seq, .. } = &start.origin { *seq } else { None });
+    let own = log.iter().rev().take_while(|entry| imported.is_none_or(|upto| entry.seq > upto));
+    own.filter_map(|entry| {
         let Body::TurnStart(start) = &entry.body else { return None };
         Some(start)
     })
+    .next()
 }
 
 pub(crate) fn fault(why: &str) -> StoreError {

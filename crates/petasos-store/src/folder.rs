@@ -200,6 +200,21 @@ impl Store for FolderStore {
         self.delete_session(&self.place(session), holder)
     }
 
+    fn held_by(&self, session: &SessionId, holder: &Holder) -> Result<Option<String>, StoreError> {
+        let place = self.place(session);
+        if !place.log_is_there()? {
+            return Err(StoreError::NotFound { session: session.clone() });
+        }
+        match place.lock(holder) {
+            Ok(lock) => {
+                drop(lock);
+                Ok(None)
+            }
+            Err(StoreError::Held { by, .. }) => Ok(Some(by)),
+            Err(error) => Err(error),
+        }
+    }
+
     fn sweep(&self, holder: &Holder) -> Result<u64, StoreError> {
         self.sweep_folders(holder)
     }

@@ -104,6 +104,12 @@ impl Store for InMemoryStore {
         Ok(())
     }
 
+    fn held_by(&self, session: &SessionId, _: &Holder) -> Result<Option<String>, StoreError> {
+        let sessions = self.sessions();
+        let kept = sessions.get(session).ok_or_else(|| not_found(session))?;
+        Ok(kept.held.as_ref().map(|(_, by)| by.clone()))
+    }
+
     fn sweep(&self, _: &Holder) -> Result<u64, StoreError> {
         Ok(0)
     }

@@ -10,6 +10,7 @@ mod disk;
 mod error;
 mod export;
 mod folder;
+mod fork;
 mod in_memory;
 mod index;
 mod line;
@@ -26,6 +27,7 @@ pub use export::{
     read_export,
 };
 pub use folder::{Durability, FolderStore};
+pub use fork::{Forked, Upto, fork};
 pub use in_memory::InMemoryStore;
 pub use index::{BadQuery, Hit, Hits, Index, Query, Rebuilt, Search, Snippet, Within};
 pub use line::closed_line;

@@ -51,6 +51,12 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// `Held`, `NotFound`, or what the disk says; the session stands then as it did.
     fn delete(&self, session: &SessionId, holder: &Holder) -> Result<(), StoreError>;
 
+    /// Who holds a session now; none if nobody does.
+    ///
+    /// # Errors
+    /// `NotFound`, or what the disk says.
+    fn held_by(&self, session: &SessionId, holder: &Holder) -> Result<Option<String>, StoreError>;
+
     /// Takes away what processes that ended have left of sessions that they were deleting or making, and answers
     /// of how many.
     ///

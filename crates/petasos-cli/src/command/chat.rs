@@ -17,6 +17,8 @@ use petasos_core::turn::OnAsk;
 use petasos_runtime::{Event, Follows, Op, RunResult, SessionHandle, WantsTold};
 use tokio::sync::mpsc;
 
+use super::kept::Kept;
+use super::manage::{taken_back, title_of};
 use super::seen::Seen;
 use super::watch::{Stops, left};
 use super::{Refusal, commands, set_up};
@@ -29,6 +31,10 @@ const HELP: &str = "\
 /steer TEXT  say it for the next step, while the agent works
 /stop        stop the turn
 /go          go on with a turn that stopped
+/undo        take back what was said last, with all that came of it
+/retry       have what was said last answered anew
+/fork        begin a session that goes off this one; this one goes on here
+/title TEXT  give the session a title
 /quit        leave; so does the end of input
 Any other line is said. While the agent works it waits for the end of the turn.";
 
@@ -49,9 +55,11 @@ async fn begin(arguments: ChatArguments, world: &World, stops: &mut Stops) -> Re
     let terms = setup.terms(&chosen, OnAsk::Ask);
     stops.or(setup.check_prices(&terms)).await?;
     let session = stops.or(agent.create(terms)).await?;
+    let kept = Kept::new(setup, session.id());
     print::talk(&format!("petasos: session {}, {chosen}. /help lists what can be done.", session.id()));
     Ok(Chat {
         session,
+        kept,
         questions: VecDeque::new(),
         work: Work::Rests,
         input: Input::Open,
@@ -79,6 +87,8 @@ enum Input {
 
 struct Chat {
     session: SessionHandle,
+    /// The session as it is kept.
+    kept: Kept,
     /// Calls that wait for an answer, in the order in which they asked.
     questions: VecDeque<Question>,
     work: Work,
@@ -210,8 +220,16 @@ impl Chat {
             "/stop" if self.work == Work::Rests => print::talk("petasos: nothing is running"),
             "/stop" => self.interrupt().await,
             "/go" => self.start(Op::Continue { add: Default::default() }).await,
+            "/undo" => self.undo().await,
+            "/retry" => self.start(Op::Retry).await,
+            "/fork" => {
+                self.kept.fork().await;
+                self.invite();
+            }
             _ => {
-                if let Some(steer) = text.strip_prefix("/steer ") {
+                if let Some(title) = text.strip_prefix("/title ") {
+                    self.title(title).await;
+                } else if let Some(steer) = text.strip_prefix("/steer ") {
                     // At rest there is no step to come, so it begins a turn.
                     let when = if self.work == Work::Rests { When::Now } else { When::NextStep };
                     self.start(Op::say(steer, when)).await;
@@ -227,6 +245,28 @@ impl Chat {
                 }
             }
         }
+    }
+
+    /// What was said is printed, so that it can be said otherwise.
+    async fn undo(&mut self) {
+        let said = self.kept.last_said().await;
+        if self.ask(Op::Undo).await {
+            if let Some(said) = said {
+                print::shown(&said.text);
+                taken_back(&said).iter().for_each(|line| print::talk(line));
+            }
+            self.invite();
+        }
+    }
+
+    async fn title(&mut self, title: &str) {
+        match title_of(title) {
+            Ok(title) => {
+                self.ask(Op::title(title)).await;
+            }
+            Err(refusal) => print::talk(&format!("petasos: {}", refusal.message())),
+        }
+        self.invite();
     }
 
     /// Asks for what begins a turn, or waits for the one that runs.

@@ -37,7 +37,7 @@ async fn go_on(
     printer: &mut Printer,
 ) -> Result<ExitCode, Refusal> {
     let add = arguments.add();
-    let ResumeArguments { model, how, session, approve, deny, message, .. } = arguments;
+    let ResumeArguments { model, how, session, approve, deny, message, retry, .. } = arguments;
     let mut stops = Stops::listen();
     let setup = set_up(world, None, model.flags())?;
     let found = setup.find(session.as_deref()).await?;
@@ -74,6 +74,12 @@ async fn go_on(
             stops.or(setup.check_prices(&terms)).await?;
             session.ask(Op::Terms(Box::new(terms))).await?;
             session.ask(Op::say(text, When::Now)).await?;
+        }
+        None if retry => {
+            let terms = session.terms().clone();
+            stops.or(setup.check_prices(&terms)).await?;
+            session.ask(Op::Terms(Box::new(terms))).await?;
+            session.ask(Op::Retry).await?;
         }
         None if !session.standing().can_continue => {
             let id = session.id();

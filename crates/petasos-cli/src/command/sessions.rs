@@ -3,22 +3,23 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use petasos_runtime::{Event, Listed, Reach, Setup};
+use petasos_runtime::{Event, Listed, Reach, Setup, Words};
 
+use super::manage::asks;
 use super::search::{reindex, search};
-use super::{Refusal, transfer};
+use super::{Refusal, manage, transfer};
 use crate::args::SessionsCommand;
 use crate::print::{Printer, line_of};
 use crate::{World, print};
 
 /// Lists or shows sessions.
 pub(crate) async fn sessions(what: SessionsCommand, world: &World) -> ExitCode {
-    let json = match &what {
-        SessionsCommand::List { json, .. }
-        | SessionsCommand::Show { json, .. }
-        | SessionsCommand::Search { json, .. } => *json,
-        SessionsCommand::Export { .. } | SessionsCommand::Import { .. } | SessionsCommand::Reindex => false,
-    };
+    let json = matches!(
+        &what,
+        SessionsCommand::List { json: true, .. }
+            | SessionsCommand::Show { json: true, .. }
+            | SessionsCommand::Search { json: true, .. }
+    );
     let mut printer = if json { Printer::json() } else { Printer::job() };
     match look(what, world).await {
         Ok(()) => ExitCode::SUCCESS,
@@ -42,6 +43,11 @@ async fn look(what: SessionsCommand, world: &World) -> Result<(), Refusal> {
             search(&setup, &query, reach, (json, limit)).await
         }
         SessionsCommand::Reindex => reindex(&setup).await,
+        SessionsCommand::Fork { session, at } => manage::fork(&setup, session.as_deref(), at).await,
+        SessionsCommand::Undo { session } => manage::undo(&setup, session.as_deref()).await,
+        SessionsCommand::Rename { session, title } => manage::rename(&setup, &session, &title).await,
+        SessionsCommand::Delete { session, yes } => manage::delete(&setup, &session, asks(yes)).await,
+        SessionsCommand::Clean(arguments) => manage::clean(&setup, arguments).await,
     }
 }
 
@@ -88,8 +94,14 @@ async fn show(setup: &Setup, session: Option<&str>, json: bool) -> Result<(), Re
         }
     } else {
         print::shown(&format!("session {} in {}", found.id, found.workspace.display()));
-        for text in shown.events.iter().filter_map(line) {
-            print::shown(&text);
+        let mut words = shown.words.iter().peekable();
+        for place in 0..=shown.events.len() {
+            while let Some(Words { entry, text, .. }) = words.next_if(|words| words.before <= place) {
+                print::shown(&format!("{entry:>5}  {text}"));
+            }
+            if let Some(line) = shown.events.get(place).and_then(line) {
+                print::shown(&line);
+            }
         }
     }
     for damage in &shown.damage {

@@ -477,3 +477,48 @@ fn bad_input_the_index_is_damaged_locked_or_missing() {
     let listed = place.petasos_does(&["sessions", "list"]);
     assert!(listed.stdout.starts_with("s1  ") && listed.stderr.is_empty(), "{listed:?}");
 }
+
+#[test]
+fn bad_input_an_id_is_that_of_no_session() {
+    let (place, session) = place_with_session();
+    for id in ["zzz", "", "../..", "/etc"] {
+        for command in [&["sessions", "show", id][..], &["resume", id], &["sessions", "delete", id, "--yes"]]
+        {
+            let refused = place.petasos_does(command);
+            check(
+                &place,
+                &refused,
+                2,
+                &["no session's id or title begins with", "petasos sessions list --all"],
+            );
+        }
+    }
+    assert_eq!(place.sessions(), [session]);
+}
+
+#[test]
+fn bad_input_a_session_is_deleted_by_its_title() {
+    let (place, session) = place_with_session();
+    let refused = place.petasos_does(&["sessions", "delete", "Begin.", "--yes"]);
+    check(&place, &refused, 2, &["\"Begin.\" is no beginning of a session's id", &session]);
+    assert_eq!(place.sessions(), [session]);
+}
+
+#[test]
+fn bad_input_nobody_can_be_asked() {
+    let (place, session) = place_with_session();
+    for command in [&["sessions", "delete", &session][..], &["sessions", "clean", "--total", "1B"]] {
+        let refused = place.petasos_does(command);
+        check(&place, &refused, 2, &["nothing was deleted", "--yes says it beforehand"]);
+    }
+    assert_eq!(place.sessions(), [session]);
+}
+
+#[test]
+fn bad_input_an_entry_to_fork_at_is_not_there() {
+    let (place, session) = place_with_session();
+    let refused = place.petasos_does(&["sessions", "fork", "--at", "99"]);
+    let words = ["there is no entry 99; the last one is ", "tells the numbers", &session];
+    check(&place, &refused, 2, &words);
+    assert_eq!(place.sessions(), [session]);
+}

@@ -12,6 +12,7 @@ mod l10;
 mod l12;
 mod l13_l14;
 mod l18;
+mod manage;
 mod p04;
 mod p04_to_p06;
 mod p07;

@@ -29,6 +29,10 @@ impl Store for Unsynced {
         self.store.delete(session, holder)
     }
 
+    fn held_by(&self, session: &SessionId, holder: &Holder) -> Result<Option<String>, StoreError> {
+        self.store.held_by(session, holder)
+    }
+
     fn sweep(&self, holder: &Holder) -> Result<u64, StoreError> {
         self.store.sweep(holder)
     }

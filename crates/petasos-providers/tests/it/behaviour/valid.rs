@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use petasos_core::entry::When;
 use petasos_core::request::{Params, Target, ToolChoice, ToolMode, Wire};
 use petasos_core::transcript::{ClosedStep, Item};
 use petasos_core::turn::made_calls;
@@ -12,6 +13,7 @@ use petasos_providers::{
 use petasos_testkit::check_request::{check_prefix, check_request};
 use petasos_testkit::transcripts::counted::COUNTED;
 use petasos_testkit::transcripts::{Counts, Origin, Transcript, seal, targets, transcript};
+use petasos_testkit::words::say;
 use serde_json::Value;
 
 /// So many transcripts; `PETASOS_TRANSCRIPTS` sets another number.
@@ -135,6 +137,34 @@ fn complaints(place: usize, items: &[Item], bodies: &[Body]) -> Vec<String> {
         }
     }
     found
+}
+
+/// Undo, retry, a fork and going back all leave the beginning of a transcript, up to something said or a whole step.
+#[test]
+fn p02_s03_from_any_place_one_can_say_something_else_to_every_server() {
+    let (targets, origins) = (targets(), origins());
+    let mut moves = 0;
+    for seed in 0..count() / 10 {
+        let Transcript { head, items } = transcript(seed, &origins, &mut Counts::new());
+        let is_place = |place: &usize| matches!(items[*place], Item::Said(_) | Item::Step(_));
+        for place in (0..items.len()).filter(is_place) {
+            let mut way = items[..=place].to_vec();
+            way.push(Item::Said(std::sync::Arc::new(say("something else", When::Now))));
+            for (at, target) in targets.iter().enumerate() {
+                let mut encoder = encoder(target, &head);
+                way.iter().for_each(|item| encoder.push(item));
+                let params = Params { tool_choice: ToolChoice::Auto };
+                let body = encoder.body(&params, &Tail { max_output: Some(512), ..Tail::default() });
+                let found: Vec<String> = check_request(targets[at].wire, &body.bytes)
+                    .into_iter()
+                    .chain(about_quirks(target, &body))
+                    .collect();
+                assert_eq!(found, Vec::<String>::new(), "seed {seed}, behind item {place}, to {target:?}");
+                moves += 1;
+            }
+        }
+    }
+    assert!(moves > 1_000, "{moves}");
 }
 
 #[test]

@@ -17,6 +17,7 @@ use petasos_core::turn::{Delta, Effect, Input, Phase, Turn};
 
 use super::answers::deltas_of;
 use super::entries::{self, Log, is_foreign};
+use super::rest::closes;
 
 /// Inputs without an entry of their own that may come before one that has one; each piece of a reply and each call
 /// allows more of them.
@@ -114,7 +115,7 @@ impl Driver<'_> {
                 self.point = Point::behind(self.log, self.point.at + 1, self.terms);
             } else if self.point.is_cut {
                 self.leave_out(LeftOutWhy::AfterUnknown);
-            } else if is_of_the_store(entry) && !self.point.session.is_running() {
+            } else if is_made_with_it(self.log, self.point.at) && !self.point.session.is_running() {
                 self.point.pass(entry);
             } else if matches!(entry.body, Body::Unknown(_)) {
                 self.watch.left_out(entry.seq, entry.seq, LeftOutWhy::UnknownKind);
@@ -203,12 +204,14 @@ impl Driver<'_> {
     }
 }
 
-/// True for an entry that stands in a log since the session was made: core did not make it there.
-fn is_of_the_store(entry: &Entry) -> bool {
-    if let Body::Leaf(leaf) = &entry.body {
+/// True for an entry that stands in a log since the session was made: no input led to it there. Of a fork these are
+/// its `leaf`, and what closes the step that was open.
+fn is_made_with_it(log: &Log<'_>, at: usize) -> bool {
+    let next = log.process(at).find(|entry| !closes(entry)).map(|entry| &entry.body);
+    if let Some(Body::Leaf(leaf)) = next {
         return leaf.why == LeafReason::Fork;
     }
-    matches!(entry.body, Body::SessionStart(_))
+    log.get(at).is_some_and(|entry| matches!(entry.body, Body::SessionStart(_)))
 }
 
 impl Point {
@@ -289,7 +292,7 @@ impl Point {
     /// The terms under which the next turn of this run begins or goes on: whoever ran it had them from somewhere.
     fn coming_terms(&self, log: &Log<'_>, input: &Input) -> Option<Terms> {
         let is_ending = matches!(self.session.turn().map(Turn::phase), Some(Phase::Ending { .. }));
-        let is_said = matches!(input, Input::Say(_) | Input::Continue { .. });
+        let is_said = matches!(input, Input::Say(_) | Input::Continue { .. } | Input::Retry);
         let may_start = if is_said {
             !self.session.is_running()
         } else {

@@ -2,7 +2,7 @@
 
 use petasos_core::approval::Answer;
 use petasos_core::budget::Limits;
-use petasos_core::entry::{Body, Cause, Content, Entry, LeafReason, Said, Speaker, When};
+use petasos_core::entry::{Body, Cause, Content, Entry, Leaf, LeafReason, Said, Speaker, When};
 use petasos_core::stop::StopReason;
 use petasos_core::text::Text;
 use petasos_core::turn::Input;
@@ -45,7 +45,7 @@ impl Point {
             return Some(Input::Set(setting.clone()));
         }
         if let Body::Leaf(leaf) = &entry.body {
-            return leaf.to.filter(|_| leaf.why == LeafReason::Person).map(Input::GoTo);
+            return moves(leaf);
         }
         // What an earlier run left open is closed before something else takes its place.
         closes(entry).then(|| self.takes_its_place(log))
@@ -55,9 +55,9 @@ impl Point {
     fn takes_its_place(&self, log: &Log<'_>) -> Input {
         let next = log.process(self.at).find(|entry| !closes(entry));
         if let Some(Body::Leaf(leaf)) = next.map(|next| &next.body)
-            && let Some(to) = leaf.to
+            && let Some(input) = moves(leaf)
         {
-            return Input::GoTo(to);
+            return input;
         }
         if let Some(said) = next.and_then(entries::said) {
             return Input::Say(said.clone());
@@ -85,8 +85,18 @@ impl Point {
     }
 }
 
+/// What moved the leaf; none for a fork, which is made with its session.
+fn moves(leaf: &Leaf) -> Option<Input> {
+    match leaf.why {
+        LeafReason::Person => leaf.to.map(Input::GoTo),
+        LeafReason::Undo => Some(Input::Undo),
+        LeafReason::Retry => Some(Input::Retry),
+        LeafReason::Fork => None,
+    }
+}
+
 /// True for what is written of a run that is not under way any more.
-fn closes(entry: &Entry) -> bool {
+pub(super) fn closes(entry: &Entry) -> bool {
     matches!(entry.body, Body::RequestEnd(_) | Body::ToolResult(_) | Body::TurnEnd(_))
 }
 
