@@ -8,7 +8,7 @@ mod base64;
 mod import;
 mod reader;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use petasos_core::entry::{Body, Content, Damage, Entry};
@@ -161,6 +161,8 @@ fn write_blob(
 pub(crate) struct Named {
     /// With their sizes.
     blobs: BTreeMap<Digest, u64>,
+    /// Parts of requests. Where their bytes were recorded, they are blobs of that name.
+    parts: BTreeSet<Digest>,
     beyond: Beyond,
 }
 
@@ -184,6 +186,7 @@ impl Named {
                     Content::Text(_) => None,
                 }));
             }
+            Some(Body::Request(request)) => self.parts.extend(&request.parts),
             Some(Body::ToolResult(result)) => {
                 self.blobs.extend(result.blob.as_ref().map(|blob| (blob.hash, blob.bytes)));
             }
@@ -191,9 +194,9 @@ impl Named {
         }
     }
 
-    /// True if no line may name a blob that is not among them.
-    pub(crate) fn sees_all(&self) -> bool {
-        self.beyond == Beyond::None
+    /// True if no line may name this blob.
+    pub(crate) fn leaves_out(&self, hash: &Digest) -> bool {
+        self.beyond == Beyond::None && !self.blobs.contains_key(hash) && !self.parts.contains(hash)
     }
 
     /// Their names, and those of all blobs of the session if lines may name more than can be seen.
@@ -202,12 +205,11 @@ impl Named {
         store: &dyn Store,
         session: &SessionId,
     ) -> Result<Vec<Digest>, StoreError> {
-        let mut names: Vec<Digest> = self.blobs.into_keys().collect();
-        if self.beyond == Beyond::Unread {
-            names.extend(store.blobs(session)?.into_iter().map(|blob| blob.hash));
-            names.sort();
-            names.dedup();
+        let mut names: BTreeSet<Digest> = self.blobs.keys().copied().collect();
+        if self.beyond == Beyond::Unread || !self.parts.is_empty() {
+            let there = store.blobs(session)?.into_iter().map(|blob| blob.hash);
+            names.extend(there.filter(|hash| !self.leaves_out(hash)));
         }
-        Ok(names)
+        Ok(names.into_iter().collect())
     }
 }

@@ -336,3 +336,21 @@ fn s03_blobs_of_a_file_are_whole_and_those_that_are_named() {
     );
     check_refused(behind.as_bytes(), "line 7 of the file: a line of the log stands behind a blob");
 }
+
+#[test]
+fn s03_recorded_parts_of_requests_come_along() {
+    let store = InMemoryStore::new();
+    let mut opened = store.create(start("s"), &holder("a"), AT).unwrap();
+    let part = store.put_blob(&id("s"), b"the bytes of a part").unwrap();
+    let mut sample = include_str!("../samples/v1.jsonl").lines().map(|line| Entry::read(line).unwrap());
+    let mut request = sample.find(|entry| matches!(entry.body, Body::Request(_))).unwrap();
+    request.seq = Seq(2);
+    let Body::Request(body) = &mut request.body else { panic!("no request") };
+    // Of the second nothing was recorded.
+    body.parts = vec![part.hash, petasos_testkit::words::digest(7)];
+    append(&mut opened, &[request], Keep::Synced);
+    let (file, end) = exported(&store);
+    assert_eq!((end.entries, end.blobs, end.lost_blobs.len()), (3, 1, 0));
+    import(&*file, &store, importing("t")).unwrap();
+    assert_eq!(store.blobs(&id("t")).unwrap(), [part]);
+}
