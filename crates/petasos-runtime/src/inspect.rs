@@ -166,6 +166,13 @@ struct ListedLine<'a> {
     micro_usd: Option<u64>,
 }
 
+impl Listed {
+    /// What the store tells of it.
+    pub(crate) fn as_kept(&self) -> &petasos_store::Listed {
+        &self.0
+    }
+}
+
 impl From<petasos_store::Listed> for Listed {
     fn from(listed: petasos_store::Listed) -> Self {
         Self(listed)

@@ -205,10 +205,15 @@ pub(crate) fn title_of(title: Option<Text>) -> Setting {
 
 fn delete(store: &FolderStore, session: &SessionId) -> Result<(), StoreError> {
     store.delete(session, &holder())?;
+    sweep(store);
+    Ok(())
+}
+
+/// Takes away what earlier deletions and makings have left.
+fn sweep(store: &FolderStore) {
     if let Err(error) = store.sweep(&holder()) {
         tracing::warn!(%error, "what an earlier deletion has left is still there");
     }
-    Ok(())
 }
 
 /// Changes a session that is at rest, and lets go of it.

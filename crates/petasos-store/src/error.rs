@@ -34,6 +34,12 @@ pub enum StoreError {
         /// Which session.
         session: SessionId,
     },
+    /// Something has happened in it since it was looked at.
+    #[error("something has happened in session {session} since it was looked at; look again")]
+    Changed {
+        /// Which session.
+        session: SessionId,
+    },
     /// There is such a session already: take another id.
     #[error("session {session} exists already; open it, or take another id")]
     Exists {

@@ -1,7 +1,6 @@
 //! What a list shows of a session, folded from its entries one after the other.
 
-use petasos_core::entry::{Body, Charge, Content, Entry, Origin, SessionStart};
-use petasos_core::id::Seq;
+use petasos_core::entry::{Body, Charge, Content, Entry, LeafReason, SessionStart};
 use petasos_core::text::Text;
 use petasos_core::time::Time;
 
@@ -71,8 +70,11 @@ impl Listed {
         match &entry.body {
             Body::Setting(setting) if &*setting.key == "title" => self.title.clone_from(&setting.value),
             Body::Said(said) if self.first.is_none() => self.first = beginning(&said.content),
-            Body::Reply(reply) => self.charge(entry.seq, &reply.usage, reply.micro_usd),
-            Body::RequestEnd(end) => self.charge(entry.seq, &end.usage, end.micro_usd),
+            Body::Reply(reply) => self.charge(&reply.usage, reply.micro_usd),
+            Body::RequestEnd(end) => self.charge(&end.usage, end.micro_usd),
+            // What the lines before it cost stays the other's.
+            Body::Leaf(leaf) if leaf.why == LeafReason::Fork => (self.tokens, self.micro_usd) = (0, Some(0)),
+            Body::Leaf(_) => {}
             Body::Setting(_)
             | Body::Said(_)
             | Body::SessionStart(_)
@@ -88,16 +90,11 @@ impl Listed {
             | Body::ToolStart(_)
             | Body::ToolResult(_)
             | Body::TurnEnd(_)
-            | Body::Leaf(_)
             | Body::Unknown(_) => {}
         }
     }
 
-    fn charge(&mut self, at: Seq, charge: &Charge, micro_usd: Option<u64>) {
-        // What the lines cost that a fork took over stays the other's.
-        if matches!(&self.start.origin, Origin::Fork { seq, .. } if at <= *seq) {
-            return;
-        }
+    fn charge(&mut self, charge: &Charge, micro_usd: Option<u64>) {
         let tokens = match charge {
             Charge::Reported(usage) => usage.total(),
             Charge::Reserved(tokens) => *tokens,

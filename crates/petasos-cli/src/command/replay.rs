@@ -90,20 +90,21 @@ fn walk(replayed: &Replayed) {
 }
 
 fn tell(replayed: &Replayed) {
-    let Replayed { session, entries, requests, calls, left_out, differences } = replayed;
+    let Replayed { session, entries, requests, calls, damage, left_out, differences } = replayed;
     let same = requests.iter().filter(|request| request.is_same).count();
     print::shown(&format!(
         "session {session}: {entries} entries made again, {same} of {} requests the same, {} calls judged",
         requests.len(),
         calls.len()
     ));
+    damage.iter().for_each(|damage| print::shown(&format!("  damaged: {damage}")));
     left_out.iter().for_each(|left| print::shown(&left_out_line(left)));
     for difference in differences {
         lines(difference).iter().for_each(|line| print::shown(line));
     }
 }
 
-fn left_out_line(left: &LeftOut) -> String {
+pub(super) fn left_out_line(left: &LeftOut) -> String {
     let LeftOut { from, to, why } = left;
     let which = if from == to { format!("entry {from}") } else { format!("entries {from} to {to}") };
     let why = match why {

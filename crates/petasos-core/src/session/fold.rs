@@ -86,7 +86,10 @@ impl Session {
             Body::Leaf(leaf) => {
                 match leaf.to {
                     // A fork that ends where something was said that had not entered yet.
-                    Some(said) if self.queue.contains_key(&said) => self.enter(said),
+                    Some(said) if self.queue.contains_key(&said) => {
+                        self.steers_enter(said);
+                        self.enter(said);
+                    }
                     to => self.transcript.go_to(to),
                 }
                 self.retire_turn();

@@ -19,7 +19,7 @@ use std::path::Path;
 use petasos_core::Session;
 use petasos_core::approval::Prepared;
 use petasos_core::budget::Limits;
-use petasos_core::entry::{Body, Entry, Head, Request, VerdictKind};
+use petasos_core::entry::{Body, Damage, Entry, Head, Request, VerdictKind};
 use petasos_core::id::{CallId, Digest, Seq, SessionId};
 use petasos_core::request::{Draft, Purpose, Target, ToolMode, Wire};
 use petasos_core::session::Terms;
@@ -47,6 +47,8 @@ pub struct Replayed {
     pub requests: Vec<RequestReplayed>,
     /// The calls that were judged, by their ids.
     pub calls: Vec<CallReplayed>,
+    /// What is damaged in its log, for a person.
+    pub damage: Vec<String>,
     /// What was not replayed.
     pub left_out: Vec<LeftOut>,
     /// Where something differs: at most one of each sort, decisions first.
@@ -171,6 +173,15 @@ impl Replayed {
         self.differences.is_empty()
     }
 
+    /// True if all of it could be looked at: nothing of its log is damaged.
+    pub fn is_whole(&self) -> bool {
+        self.damage.is_empty() && self.left_out.iter().all(|left| left.why != LeftOutWhy::Damaged)
+    }
+
+    fn with_damage(self, damage: Vec<Damage>) -> Self {
+        Self { damage: damage.into_iter().map(|damage| damage.why.to_string()).collect(), ..self }
+    }
+
     /// Replays a log; none if it has no first line. `present`: what is looked at beside, which checks a change of it.
     pub fn of(log: &[Entry], present: Option<&Present>) -> Option<Self> {
         Self::of_kept(log, present, &|_| None)
@@ -184,6 +195,7 @@ impl Replayed {
             entries: 0,
             requests: Vec::new(),
             calls: Vec::new(),
+            damage: Vec::new(),
             left_out: Vec::new(),
             differences: Vec::new(),
         };
@@ -217,14 +229,19 @@ impl Replayed {
         let path = if path.is_dir() { path.join("log.jsonl") } else { path.to_owned() };
         let wrong = |why: String| format!("{}: {why}", path.display());
         let bytes = fs::read(&path).map_err(|error| wrong(error.to_string()))?;
-        let last = bytes.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
-        if !last.starts_with(b"{\"v\":") {
-            // It is no log alone, so it must be a whole export.
-            read_export(bytes.as_slice()).map_err(|error| wrong(error.to_string()))?;
-        }
-        let read = read_log(&bytes).map_err(wrong)?;
+        let is_of_export = |line: &[u8]| line.starts_with(b"{\"blob\":") || line.starts_with(b"{\"end\":");
+        // What is no log alone must be a whole export.
+        let (entries, damage) = if bytes.split(|byte| *byte == b'\n').any(is_of_export) {
+            let read = read_export(bytes.as_slice()).map_err(|error| wrong(error.to_string()))?;
+            (read.entries, read.end.damage)
+        } else {
+            let read = read_log(&bytes).map_err(wrong)?;
+            (read.entries, read.damage)
+        };
         let kept = |hash: &Digest| fs::read(blobs.join(hash.to_string())).ok();
-        Self::of_kept(&read.entries, present, &kept).ok_or_else(|| wrong("no session".to_owned()))
+        let replayed = Self::of_kept(&entries, present, &kept);
+        let whole = replayed.map(|replayed| replayed.with_damage(damage));
+        whole.ok_or_else(|| wrong("no session".to_owned()))
     }
 }
 
@@ -242,7 +259,10 @@ impl Setup {
         let unusable = |why: String| StoreError::Unusable { session: session.clone(), why };
         let replay = move || {
             let kept = |hash: &Digest| store.read_blob(&id, hash, 0..u64::MAX).ok();
-            store.read(&id).map(|read| Replayed::of_kept(&read.entries, present.as_ref(), &kept))
+            store.read(&id).map(|read| {
+                let replayed = Replayed::of_kept(&read.entries, present.as_ref(), &kept);
+                replayed.map(|replayed| replayed.with_damage(read.damage))
+            })
         };
         let replayed = spawn_blocking(replay).await.map_err(|error| unusable(error.to_string()))??;
         replayed.ok_or_else(|| unusable("it has no first line".to_owned()))

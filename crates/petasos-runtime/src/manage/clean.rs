@@ -5,7 +5,7 @@ use petasos_core::stop::StopReason;
 use petasos_core::time::{Span, Time};
 use petasos_store::{FolderStore, Store as _, StoreError};
 
-use super::{delete, on_thread};
+use super::{on_thread, sweep};
 use crate::clock::{Clock as _, SystemClock};
 use crate::inspect::Listed;
 use crate::setup::{Setup, holder};
@@ -59,7 +59,7 @@ impl Setup {
     }
 
     /// Deletes those of them that need not stay, and answers with each that did not go and why. One that somebody began
-    /// to hold meanwhile stays.
+    /// to hold meanwhile stays, and so does one in which something has happened.
     ///
     /// # Errors
     /// None of its own: what the disk says of one session is told in its place.
@@ -67,8 +67,13 @@ impl Setup {
         let store = self.store();
         on_thread(move || {
             let go = old.into_iter().filter(|old| old.kept.is_none());
-            let failed = |old: Old| delete(&store, old.listed.id()).err().map(|error| (old, error));
-            Ok(go.filter_map(failed).collect())
+            let failed = |old: Old| {
+                let deleted = store.delete_as_listed(old.listed.as_kept(), &holder());
+                deleted.err().map(|error| (old, error))
+            };
+            let failed = go.filter_map(failed).collect();
+            sweep(&store);
+            Ok(failed)
         })
         .await
     }

@@ -7,14 +7,28 @@ use std::path::{Path, PathBuf};
 use super::{FolderStore, Place};
 use crate::disk::Disk;
 use crate::error::StoreError;
+use crate::listed::Listed;
 use crate::store::Holder;
 
 /// How the name of a folder ends that was a session's. No session id has a dot.
 const DELETED: &str = ".deleted";
+/// Stands in the folder of a session while it is being made of another one's lines. Its bytes and blobs are whole there
+/// before it is a session.
+pub(super) const BEING_MADE: &str = "being-made";
 
 impl FolderStore {
     /// Deletes a session that nobody else holds.
     pub(super) fn delete_session(&self, place: &Place, holder: &Holder) -> Result<(), StoreError> {
+        self.delete_if(place, holder, || Ok(()))
+    }
+
+    /// The same where `check` says so, which is asked while nobody else can write.
+    fn delete_if(
+        &self,
+        place: &Place,
+        holder: &Holder,
+        check: impl Fn() -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
         if !place.log_is_there()? {
             return Err(StoreError::NotFound { session: place.session.clone() });
         }
@@ -23,9 +37,23 @@ impl FolderStore {
         if !place.log_is_there()? {
             return Err(StoreError::NotFound { session: place.session.clone() });
         }
+        check()?;
         self.put_away(&place.folder)?;
         drop(lock);
         Ok(())
+    }
+
+    /// Deletes a session if nothing has happened in it since it was listed.
+    ///
+    /// # Errors
+    /// `Changed` if something has; else those of [`Store::delete`].
+    pub fn delete_as_listed(&self, listed: &Listed, holder: &Holder) -> Result<(), StoreError> {
+        let place = self.place(&listed.start.id);
+        self.delete_if(&place, holder, || {
+            let now = Listed::of(&place.read_log()?.into_contents());
+            let is_same = now.is_some_and(|now| (now.entries, now.last) == (listed.entries, listed.last));
+            if is_same { Ok(()) } else { Err(StoreError::Changed { session: place.session.clone() }) }
+        })
     }
 
     /// Takes away what deletions and makings that ended in the middle have left, and answers how many folders
@@ -50,10 +78,11 @@ impl FolderStore {
         Ok(swept)
     }
 
-    /// A folder without a log whose maker has ended; one that is just being made is held.
+    /// A folder without a log whose maker has ended; one that is just being made is held. What else has no log was a
+    /// session, and may be one again: it is left alone.
     fn sweep_unfinished(&self, place: &Place, holder: &Holder) -> Result<bool, StoreError> {
         let has_lock = self.disk.length(&place.lock_file()).is_ok();
-        if !has_lock || place.log_is_there()? {
+        if !has_lock || place.log_is_there()? || !is_leftover(place)? {
             return Ok(false);
         }
         let Ok(lock) = place.lock(holder) else { return Ok(false) };
@@ -79,6 +108,22 @@ impl FolderStore {
         }
         clear(self.disk.as_ref(), &away).ok();
         Ok(())
+    }
+}
+
+/// True if all that is in a folder without a log is what one leaves who makes a session.
+fn is_leftover(place: &Place) -> Result<bool, StoreError> {
+    let names = place.disk.names(&place.folder).map_err(|error| StoreError::of_disk(&place.folder, error))?;
+    if names.iter().any(|name| name == BEING_MADE) {
+        return Ok(true);
+    }
+    if !names.iter().all(|name| matches!(name.as_str(), "lock" | "log.new" | "blobs")) {
+        return Ok(false);
+    }
+    match place.disk.names(&place.blobs()) {
+        Ok(blobs) => Ok(blobs.iter().all(|name| name.starts_with("unfinished-"))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+        Err(error) => Err(StoreError::of_disk(&place.blobs(), error)),
     }
 }
 

@@ -10,7 +10,7 @@ use petasos_core::tool::BlobName;
 use super::blobs::{self, Unfinished};
 use super::writer::FolderWriter;
 use super::{FolderStore, Place, delete};
-use crate::disk::DiskLock;
+use crate::disk::{DiskLock, Opening};
 use crate::error::StoreError;
 use crate::made::Made;
 use crate::store::{After, Holder, Opened, UnfinishedBlob, UnfinishedSession, check_layout};
@@ -47,6 +47,8 @@ impl UnfinishedFolder {
         if place.log_is_there()? {
             return Err(StoreError::Exists { session: session.clone() });
         }
+        let mark = place.folder.join(delete::BEING_MADE);
+        place.disk.open(&mark, Opening::Empty).map_err(|error| StoreError::of_disk(&mark, error))?;
         Ok(Self { store, place, holder: holder.clone(), lock: Some(lock), blobs: BlobFolder::None })
     }
 
@@ -101,6 +103,8 @@ impl UnfinishedSession for UnfinishedFolder {
         }
         let (new, log) = (self.place.folder.join("log.new"), self.place.log());
         self.place.write_new_file(&new, &log, made.log.as_bytes())?;
+        // It is a session now; a mark that stays counts for nothing beside a log.
+        self.place.disk.remove(&self.place.folder.join(delete::BEING_MADE)).ok();
         let file = self.place.open_log()?;
         let Some(lock) = self.lock.take() else {
             return Err(self.place.of_log(io::ErrorKind::NotFound.into()));

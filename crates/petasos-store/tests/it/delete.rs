@@ -91,6 +91,59 @@ fn a_deletion_that_ended_in_the_middle_is_gone_on_with() {
     other.finish(start_of_u, &lines, AT, &mut |_| Vec::new()).unwrap();
 }
 
+/// What has lost its log alone may be mended; nobody takes it for a leftover.
+#[test]
+fn a_session_whose_log_is_away_is_never_swept() {
+    let folder = Folder::new();
+    drop(folder.store.create(start("s"), &holder("a"), AT).unwrap());
+    folder.store.put_blob(&id("s"), b"kept").unwrap();
+    std::fs::remove_file(folder.log()).unwrap();
+    assert_eq!(folder.store.sweep(&holder("b")).unwrap(), 0);
+    assert!(folder.session().join("blobs").read_dir().unwrap().next().is_some());
+    std::fs::remove_dir_all(folder.session().join("blobs")).unwrap();
+    std::fs::write(folder.session().join("damaged-1.bin"), b"set aside").unwrap();
+    assert_eq!(folder.store.sweep(&holder("b")).unwrap(), 0);
+    assert!(folder.session().join("damaged-1.bin").exists());
+    // One that was being made of another one's lines, and whose maker was killed, is a leftover with its blobs.
+    std::fs::remove_file(folder.session().join("damaged-1.bin")).unwrap();
+    let mut unfinished = folder.store.begin(&id("u"), &holder("c")).unwrap();
+    let mut blob = unfinished.create_blob().unwrap();
+    blob.write(b"whole").unwrap();
+    blob.finish().unwrap();
+    let u = folder.session().with_file_name("u");
+    let copy = folder.session().with_file_name("v");
+    copied(&u, &copy);
+    drop(unfinished);
+    assert_eq!((folder.store.sweep(&holder("b")).unwrap(), copy.exists()), (2, false));
+}
+
+fn copied(from: &std::path::Path, to: &std::path::Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let there = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copied(&entry.path(), &there);
+        } else {
+            std::fs::copy(entry.path(), there).unwrap();
+        }
+    }
+}
+
+#[test]
+fn what_has_gone_on_since_it_was_listed_is_not_deleted() {
+    let folder = Folder::new();
+    let mut opened = folder.store.create(start("s"), &holder("a"), AT).unwrap();
+    append(&mut opened, &[said(2, "one")], Keep::Synced);
+    let listed = folder.store.list().unwrap().sessions.remove(0);
+    append(&mut opened, &[said(3, "two")], Keep::Synced);
+    drop(opened);
+    let changed = "something has happened in session s since it was looked at; look again";
+    assert_eq!(error(folder.store.delete_as_listed(&listed, &holder("b"))), changed);
+    let listed = folder.store.list().unwrap().sessions.remove(0);
+    folder.store.delete_as_listed(&listed, &holder("b")).unwrap();
+    assert!(!folder.session().exists());
+}
+
 #[test]
 fn a_power_cut_leaves_a_session_whole_or_gone() {
     for syncs in 1..4 {

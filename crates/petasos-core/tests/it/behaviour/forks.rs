@@ -1,12 +1,13 @@
 //! Sessions of another one's lines: a fork goes on from a place, an import takes no yes along.
 
 use petasos_core::approval::{Answer, Scope};
-use petasos_core::entry::{Body, Entry, Leaf, LeafReason, Open, Origin, SessionStart};
+use petasos_core::entry::{Body, Entry, Leaf, LeafReason, Open, Origin, SessionStart, When};
 use petasos_core::id::{Epoch, Seq};
 use petasos_core::request::Break;
 use petasos_core::session::{Session, Terms};
 use petasos_core::stop::StopReason;
 use petasos_core::time::Time;
+use petasos_core::transcript::Item;
 use petasos_core::turn::{Effect, Mode, OnAsk};
 use petasos_core::usage::Account;
 use petasos_testkit::script::{Lost, Script, calls, cut, fails, nothing, text, told};
@@ -94,6 +95,28 @@ fn a_fork_after_something_said_ends_with_it() {
             assert_eq!(to, Some(entry.seq));
         }
     }
+}
+
+/// What was said before it for the next step enters before it, as it does in the other session.
+#[test]
+fn a_fork_keeps_the_order_of_what_was_said() {
+    let script = Script::new(terms(9)).replies([calls(["read"])]).deaf("read").say("do it").events(40);
+    let log = script.steer("first").steer("second").stop_here().entries;
+    let said = |entry: &&Entry| matches!(&entry.body, Body::Said(said) if said.when == When::NextStep);
+    let last = log.iter().rfind(said).unwrap().seq;
+    let (forked, to) = fork(&log, last);
+    assert_eq!(to, Some(last));
+    let session = Session::fold(&forked, terms(9));
+    let items = session.transcript().items();
+    let said: Vec<String> = items
+        .into_iter()
+        .filter_map(|(_, item)| match item {
+            Item::Said(said) => Some(format!("{:?}", said.content)),
+            Item::Step(_) | Item::Note(_) => None,
+        })
+        .collect();
+    let place = |text: &str| said.iter().position(|said| said.contains(text)).unwrap();
+    assert!(place("do it") < place("first") && place("first") < place("second"), "{said:?}");
 }
 
 #[test]

@@ -19,6 +19,7 @@ struct Line<'a> {
     entries: u64,
     requests: u64,
     calls: u64,
+    damage: &'a [String],
     left_out: Vec<LeftOutLine>,
     differences: Vec<DifferenceLine<'a>>,
 }
@@ -88,6 +89,7 @@ impl Replayed {
             entries: self.entries,
             requests: self.requests.len() as u64,
             calls: self.calls.len() as u64,
+            damage: &self.damage,
             left_out: self.left_out.iter().map(left_out).collect(),
             differences: self.differences.iter().map(difference).collect(),
         };
