@@ -143,7 +143,7 @@ pub(crate) struct RunArguments {
 }
 
 /// `petasos resume`.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct ResumeArguments {
     #[command(flatten)]
     pub(crate) model: ModelArguments,

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::ModelArguments;
+
 /// `petasos replay`.
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArguments {
@@ -18,6 +20,15 @@ pub(crate) struct ReplayArguments {
     /// Tell what was found as a line of JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// Afterwards go on with a model, in a fork: from the first request that differs, else from the end; what was said
+    /// last there is answered anew
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) live: bool,
+    /// With --live: say this instead
+    #[arg(short, long, value_name = "TEXT", requires = "live")]
+    pub(crate) message: Option<String>,
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
 }
 
 /// What a log is held against.
@@ -26,8 +37,8 @@ pub(crate) struct AgainstArguments {
     /// Against the system text, the tools and the rules of now, instead of those that the log froze
     #[arg(long)]
     pub(crate) present: bool,
-    /// With --present: the rules of now let commands run without asking
-    #[arg(long, requires = "present")]
+    /// By the rules of now, and with --live, commands run without asking
+    #[arg(long)]
     pub(crate) allow_commands: bool,
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use petasos_core::id::Seq;
 use petasos_runtime::config::Flags;
 use petasos_runtime::{
     CallReplayed, Difference, Differing, LeftOut, LeftOutWhy, PartOf, Place, Present, Replayed,
@@ -12,8 +13,8 @@ use petasos_runtime::{
 };
 use tokio::task::spawn_blocking;
 
-use super::{Refusal, commands, set_up};
-use crate::args::{AgainstArguments, ReplayArguments};
+use super::{Refusal, commands, manage, resume, set_up};
+use crate::args::{AgainstArguments, HowArguments, ReplayArguments, ResumeArguments};
 use crate::print::{Printer, line_of};
 use crate::{World, print};
 
@@ -27,15 +28,49 @@ pub(crate) async fn replay(arguments: ReplayArguments, world: &World) -> ExitCod
                 (false, true) => walk(&replayed),
                 (false, false) => tell(&replayed),
             }
+            if arguments.live {
+                return match live(arguments, &replayed, world).await {
+                    Ok(code) => code,
+                    Err(refusal) => refusal.tell(&mut printer),
+                };
+            }
             if replayed.is_same() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(refusal) => refusal.tell(&mut printer),
     }
 }
 
+/// Goes on in a fork with a model: from the first request that differs, else from the end.
+async fn live(arguments: ReplayArguments, replayed: &Replayed, world: &World) -> Result<ExitCode, Refusal> {
+    let setup = Setup::to_look(world.environment.clone(), None, Arc::clone(&world.disk))?;
+    let from = replayed.differences.iter().find_map(differs_at);
+    let made = setup.fork(&replayed.session, from).await?;
+    print::talk(&manage::told(&made, replayed.session.as_str()));
+    let ReplayArguments { against, message, model, .. } = arguments;
+    let how = HowArguments { json: false, allow_commands: against.allow_commands, park: false };
+    let session = Some(made.session.to_string());
+    let retry = message.is_none();
+    Ok(resume::resume(ResumeArguments { model, how, session, message, retry, ..Default::default() }, world)
+        .await)
+}
+
+/// The last entry before what differs.
+fn differs_at(difference: &Difference) -> Option<Seq> {
+    let at = match difference {
+        Difference::Part { request, .. } | Difference::Tail { request } => request.entry,
+        Difference::Decision { call, .. } => call.reply,
+        Difference::Entry { entry, .. } => *entry,
+    };
+    at.0.checked_sub(1).map(Seq)
+}
+
 async fn found(arguments: &ReplayArguments, world: &World) -> Result<Replayed, Refusal> {
     let present = present(arguments.against, world)?;
     if let Some(path) = arguments.session.as_deref().filter(|named| is_path(named)) {
+        if arguments.live {
+            let hint = format!("take it in first: petasos sessions import {path}");
+            return Err(Refusal::usage("a file is gone through, and not gone on with", hint));
+        }
         let hint = "name a log.jsonl, a session's folder, or the id of a session";
         return of_file(Path::new(path), present).await.map_err(|why| Refusal::usage(why, hint));
     }

@@ -70,7 +70,8 @@ fn main() -> ExitCode {
     let sum = sum.into_inner().unwrap();
     println!("seed {seed}: {}", told(&sum));
     let bad = [&sum.lost, &sum.doubled, &sum.otherwise].iter().any(|seeds| !seeds.is_empty());
-    if bad { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    // Nothing is shown by a soak that ended nobody.
+    if bad || sum.kills == 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
 fn told(sum: &Sum) -> String {
@@ -111,9 +112,12 @@ fn take(sum: &mut Sum, run: u64, came: std::thread::Result<Report>) {
             let why = text.or_else(|| why.downcast_ref::<&str>().map(|text| (*text).to_owned()));
             let why = why.unwrap_or_default();
             println!("run {run}: {why}");
-            if why.contains("lost") {
+            // What it holds beside is all that was told and kept.
+            let first = why.lines().next().unwrap_or_default();
+            let is = |what: &str| first.starts_with(what) || first.contains(&format!("failed: {what}"));
+            if is("lost: ") {
                 sum.lost.push(run);
-            } else if why.contains("doubled") {
+            } else if is("doubled: ") {
                 sum.doubled.push(run);
             } else {
                 sum.otherwise.push(run);

@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 
 use petasos_core::Session;
-use petasos_core::entry::{Body, Entry, When};
+use petasos_core::entry::{Body, Cause, Entry, When};
 use petasos_core::request::Draft;
-use petasos_core::turn::OnAsk;
+use petasos_core::turn::{Input, OnAsk};
 use petasos_providers::encoder_knowing;
 use petasos_runtime::{Commands, Difference, LeftOutWhy, Op, PartOf, Replayed};
 use petasos_store::Store as _;
 use petasos_testkit::model_server::ModelServer;
 use petasos_testkit::random::{Story, run};
+use petasos_testkit::script::{Script, calls, text};
+use petasos_testkit::words::terms;
 
 use crate::around::to_the_end;
 use crate::config::Layers;
@@ -59,6 +61,27 @@ fn s04_every_log_that_core_writes_is_explained_by_inputs_that_lead_to_it() {
     assert!(wrong.is_empty());
     // Nearly all of them are: what is left out comes behind kinds that nobody knows.
     assert!(only.is_some() || entries * 100 > whole * 95, "{entries} of {whole}");
+}
+
+/// A retry begins what waits, also where a turn could go on instead.
+#[test]
+fn s04_a_retry_is_told_from_a_turn_that_goes_on() {
+    let script =
+        Script::new(terms(1)).replies([calls(["read"]), text("closing"), text("then that"), text("x")]);
+    let log = script.say("do it").follow_up("then this").run().entries;
+    let is_end = |entry: &Entry| matches!(entry.body, Body::TurnEnd(_));
+    let end = log.iter().position(is_end).unwrap();
+    let killed = Script::with_log(terms(1), log[..=end].to_vec()).replies([text("then that")]);
+    let log = killed.input(Input::Retry).run().entries;
+    let causes: Vec<_> = log
+        .iter()
+        .filter_map(|entry| if let Body::TurnStart(start) = &entry.body { Some(start.cause) } else { None })
+        .collect();
+    assert!(matches!(causes[..], [Cause::Said { .. }, Cause::Said { .. }]), "{causes:?}");
+    let replayed = Replayed::of(&log, None).unwrap();
+    let entries: Vec<_> =
+        replayed.differences.iter().filter(|one| matches!(one, Difference::Entry { .. })).collect();
+    assert_eq!(entries, Vec::<&Difference>::new());
 }
 
 /// The log that a program would have written whose system text has another word: each request with its own hashes.

@@ -20,7 +20,7 @@ const AT_ONCE: u64 = 4 << 20;
 pub(super) enum NotTaken {
     /// The index.
     Index(rusqlite::Error),
-    /// The log, which says so itself to whoever reads it.
+    /// The log, which says so itself to whoever reads it, or is too large to be taken in as a whole.
     Log,
 }
 
@@ -40,7 +40,7 @@ struct Reach {
 }
 
 /// Takes in the words of a session up to where its log is known, but for no more bytes than `most`, and answers how many
-/// bytes that were. A log with something odd in it is taken in as a whole.
+/// bytes that were. A log with something odd in it is taken in as a whole, or not at all.
 pub(super) fn take_in(
     index: &mut Connection,
     store: &FolderStore,
@@ -54,7 +54,8 @@ pub(super) fn take_in(
         let after = match piece(&transaction, store, session, reach, AT_ONCE.min(most.saturating_sub(taken)))?
         {
             Some(after) => after,
-            None => whole(&transaction, store, session, reach)?,
+            None if reach.end <= most => whole(&transaction, store, session, reach)?,
+            None => return Err(NotTaken::Log),
         };
         transaction.execute(
             "UPDATE session SET text = ?2, text_next = ?3 WHERE number = ?1",

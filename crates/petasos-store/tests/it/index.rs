@@ -350,6 +350,25 @@ fn a_search_takes_in_so_much_and_reads_the_rest_from_the_logs() {
     assert_eq!(home.found("alpha"), (wanted, 0));
 }
 
+/// Nobody who looks for something waits for as much as that; who makes the index anew does.
+#[test]
+fn a_large_log_with_something_odd_in_it_is_read_and_not_taken_in() {
+    let home = Home::new();
+    let mut opened = home.create("s");
+    let body = format!("\"{}\"", "x".repeat(4 << 20));
+    let mut entries: Vec<Entry> = (2..7).map(|seq| crate::say::unknown(seq, 1, "later", &body)).collect();
+    entries.push(said(7, "alpha"));
+    append(&mut opened, &entries, Keep::Written);
+    let mut log = std::fs::read(home.log("s")).unwrap();
+    log[9 << 20] = b'y';
+    std::fs::write(home.log("s"), log).unwrap();
+    for _ in 0..2 {
+        assert_eq!(home.found("alpha"), (vec!["s:7".to_owned()], 1));
+    }
+    home.index.rebuild().unwrap();
+    assert_eq!(home.found("alpha"), (vec!["s:7".to_owned()], 0));
+}
+
 #[test]
 fn many_that_look_at_the_same_time_put_nothing_into_the_index_twice() {
     let home = Home::new();

@@ -49,11 +49,7 @@ pub(super) fn run(command: &mut Command, stdin: &str, (fault, up): (&Fault, Opti
     let (code, stdout, stderr) = std::thread::scope(|scope| {
         let stdout = scope.spawn(move || read(&mut out));
         let stderr = scope.spawn(move || read(&mut err));
-        let code = if kill_at.is_none() && up.is_none() {
-            code(&mut child)
-        } else {
-            ended_from_outside(&mut child, kill_at, up, began)
-        };
+        let code = ended_from_outside(&mut child, kill_at, up, began);
         (code, stdout.join().unwrap(), stderr.join().unwrap())
     });
     Ended { code, stdout, stderr }

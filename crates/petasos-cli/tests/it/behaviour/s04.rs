@@ -228,6 +228,57 @@ fn s04_recorded_sessions_are_tests_of_the_program_and_of_its_settings() {
     assert_eq!(walked.code, 0);
 }
 
+#[test]
+fn s04_live_goes_on_in_a_fork_with_a_model() {
+    let place = Place::new();
+    let server = ModelServer::start(r#"{"text":"the old answer"}"#);
+    assert_eq!(place.run(&server, &["what is it?"]).code, 0);
+    let id = place.sessions()[0].clone();
+    let log = fs::read(place.log(&id)).unwrap();
+    let server = ModelServer::start("{\"text\":\"a new answer\"}\n{\"text\":\"another\"}").with_breaks();
+    let (url, model) = (server.base_url(), ["--model", "other"]);
+    let live = ["replay", &id, "--live", "--base-url", &url, model[0], model[1]];
+    let anew = place.petasos_does(&live);
+    assert_eq!(anew.code, 0, "{anew:?}");
+    let told: Vec<&str> = anew.stdout.lines().collect();
+    assert!(told[0].contains("1 of 1 requests the same"), "{told:?}");
+    assert_eq!(told[1..], ["a new answer"]);
+    assert!(anew.stderr.contains(&format!("forked from {id}")), "{anew:?}");
+    let said = place.petasos_does(&[&live[..], &["-m", "and now?"]].concat());
+    assert_eq!((said.code, said.stdout.lines().last()), (0, Some("another")), "{said:?}");
+    assert_eq!(fs::read(place.log(&id)).unwrap(), log, "the session stays as it is");
+    let requests = server.finish();
+    let bodies: Vec<String> =
+        requests.iter().map(|request| String::from_utf8_lossy(&request.body).into_owned()).collect();
+    assert!(bodies[0].contains("what is it?") && !bodies[0].contains("the old answer"), "{}", bodies[0]);
+    assert!(bodies[1].contains("the old answer") && bodies[1].contains("and now?"), "{}", bodies[1]);
+
+    place.write("kept.jsonl", std::str::from_utf8(&log).unwrap());
+    let file = place.petasos_does(&["replay", "kept.jsonl", "--live"]);
+    assert_eq!(file.code, 2, "{file:?}");
+    assert!(file.stderr.contains("petasos sessions import kept.jsonl"), "{file:?}");
+}
+
+/// What was decided before an import counts for nothing there but for who goes through it again.
+#[test]
+fn s04_an_imported_session_is_replayed_as_it_came_about() {
+    let place = Place::new();
+    let script = r#"{"calls":[{"name":"run_command","arguments":{"command":"echo a"}},{"name":"run_command","arguments":{"command":"echo b"}}]}
+{"text":"done"}"#;
+    let server = ModelServer::start(script).with_breaks();
+    assert_eq!(place.run(&server, &["--park", "do both"]).code, 15);
+    let id = place.sessions()[0].clone();
+    let reply = place.entries().iter().find(|entry| entry["kind"] == "reply").unwrap()["seq"].clone();
+    assert_eq!(place.petasos_does(&["resume", &id, "--park", &format!("--approve={reply}.1")]).code, 15);
+    assert_eq!(place.petasos_does(&["resume", &id, &format!("--approve={reply}.0")]).code, 0);
+    assert_eq!(place.petasos_does(&["sessions", "export", &id, "-o", "whole.jsonl"]).code, 0);
+    let imported = place.petasos_does(&["sessions", "import", "whole.jsonl"]);
+    for replayed in [&*id, "whole.jsonl", imported.stdout.trim()] {
+        let replayed = place.petasos_does(&["replay", replayed]);
+        assert_eq!(replayed.code, 0, "{replayed:?}");
+    }
+}
+
 /// A call that ran because its rule allowed it then, and that would be asked about now.
 #[test]
 fn s04_a_decision_that_differs_is_told_before_the_parts() {

@@ -217,7 +217,7 @@ fn is_made_with_it(log: &Log<'_>, at: usize) -> bool {
 impl Point {
     /// Behind the first entries of a log, as a process that opens it there.
     fn behind(log: &Log<'_>, at: usize, terms: &Terms) -> Self {
-        let session = Session::fold(log.entries.iter().take(at), terms.clone());
+        let session = Session::fold(&log.before(at), terms.clone());
         Self { session, unanswered: VecDeque::new(), coming: None, at, is_cut: false }
     }
 

@@ -1,8 +1,8 @@
 //! A log to look ahead in, and entries by their kind.
 
 use petasos_core::entry::{
-    Body, Call, Decision, Entry, Reply, Request, RequestEnd, Said, Setting, SettingSource, ToolResult,
-    ToolStart, TurnEnd, TurnStart,
+    Body, Call, Decision, Entry, Origin, Reply, Request, RequestEnd, Said, Setting, SettingSource,
+    ToolResult, ToolStart, TurnEnd, TurnStart,
 };
 use petasos_core::id::Seq;
 use petasos_core::stop::StopReason;
@@ -29,6 +29,20 @@ impl<'a> Log<'a> {
         }
         ends.reverse();
         Self { entries, ends }
+    }
+
+    /// The first lines, as the process had them that read on behind them: in a file that was imported nothing was imported
+    /// yet.
+    pub(super) fn before(&self, at: usize) -> Vec<Entry> {
+        let mut lines: Vec<Entry> = self.entries.iter().take(at).cloned().collect();
+        let last = lines.last().map(|last| last.seq);
+        if let Some(Entry { body: Body::SessionStart(start), .. }) = lines.first_mut()
+            && let Origin::Import { seq, .. } = &start.origin
+            && last <= *seq
+        {
+            start.origin = Origin::New;
+        }
+        lines
     }
 
     pub(super) fn get(&self, at: usize) -> Option<&'a Entry> {

@@ -5,7 +5,7 @@ use petasos_core::budget::Limits;
 use petasos_core::entry::{Body, Cause, Content, Entry, Leaf, LeafReason, Said, Speaker, When};
 use petasos_core::stop::StopReason;
 use petasos_core::text::Text;
-use petasos_core::turn::Input;
+use petasos_core::turn::{Input, Turn};
 
 use super::drive::{Given, Point};
 use super::entries::{self, Log};
@@ -29,6 +29,8 @@ impl Point {
         if let Some(start) = entries::turn_start(entry) {
             let goes_on = Input::Continue { add: Limits::default() };
             return match start.cause {
+                // What waits is begun by a retry, where there is a turn that would go on instead.
+                Cause::Said { .. } if self.would_go_on() => Some(Input::Retry),
                 Cause::Said { .. } => Some(goes_on),
                 Cause::Continues { .. } => Some(self.answer_to_question(log).map_or(goes_on, Input::Say)),
                 Cause::Retry => None,
@@ -49,6 +51,11 @@ impl Point {
         }
         // What an earlier run left open is closed before something else takes its place.
         closes(entry).then(|| self.takes_its_place(log))
+    }
+
+    fn would_go_on(&self) -> bool {
+        let goes_on = |turn: &Turn| turn.told().ended.is_none_or(StopReason::is_continuable);
+        self.session.turn().is_some_and(goes_on)
     }
 
     /// What is said instead of what was open. If the log ends before it tells, anything would do.
