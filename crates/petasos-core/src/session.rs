@@ -294,6 +294,12 @@ impl Session {
         !self.is_running() && (self.turn.as_ref().is_some_and(may) || !self.queue.is_empty())
     }
 
+    /// True if the process that is at work in it begins the next turn by itself, with what waits.
+    pub fn begins_the_next(&self) -> bool {
+        let ended = self.turn.as_ref().and_then(|turn| turn.told().ended);
+        !self.is_running() && !self.queue.is_empty() && ended.is_some_and(lets_the_next_start)
+    }
+
     /// True if the same entries tell both: they differ at most in what is under way.
     pub fn is_told_as(&self, other: &Self) -> bool {
         let is_same_turn = match (&self.turn, &other.turn) {

@@ -237,7 +237,7 @@ fn appended(session: &mut Session) -> Vec<Entry> {
 }
 
 /// No turn begins under these.
-fn no_terms() -> Terms {
+pub(crate) fn no_terms() -> Terms {
     Terms {
         limits: Default::default(),
         mode: Default::default(),

@@ -7,7 +7,6 @@ use std::time::Duration;
 use petasos_core::entry::{Body, Entry, TurnEnd};
 use petasos_core::id::{CallId, Seq, SessionId};
 use petasos_core::session::{Session, Terms};
-use petasos_core::stop::StopReason;
 use petasos_store::{Contents, Store, StoreError};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep_until};
@@ -128,8 +127,7 @@ impl Following {
             entries.iter().rfind(|entry| matches!(entry.body, Body::TurnEnd(_) | Body::TurnStart(_)))?;
         let Body::TurnEnd(end) = &last.body else { return None };
         let session = Session::fold(entries, self.terms.clone());
-        let goes_on = end.reason == StopReason::Completed && session.can_continue();
-        (!goes_on).then(|| result(&self.session, &session, end))
+        (!session.begins_the_next()).then(|| result(&self.session, &session, end))
     }
 }
 

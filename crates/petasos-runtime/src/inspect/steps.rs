@@ -8,6 +8,7 @@ use petasos_core::entry::{
 };
 use petasos_core::id::{CallId, Digest, RequestId, Seq, SessionId};
 use petasos_core::request::Purpose;
+use petasos_core::session::Session;
 use petasos_core::stop::{FailureKind, StopReason};
 use petasos_core::text::Text;
 use petasos_core::time::{Span, Time};
@@ -20,6 +21,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep_until};
 
 use crate::event::EVENTS;
+use crate::manage::no_terms;
 use crate::result::UsageOfRun;
 use crate::setup::Setup;
 
@@ -308,6 +310,10 @@ impl StepLog {
             if matches!(entry.body, Body::TurnStart(_) | Body::TurnEnd(_)) {
                 self.is_at_rest = matches!(entry.body, Body::TurnEnd(_));
             }
+        }
+        if self.is_at_rest && !lines.is_empty() {
+            // What waits begins the next turn, though its start is not there yet.
+            self.is_at_rest = !Session::fold(&entries, no_terms()).begins_the_next();
         }
         self.upto = entries.last().map(|entry| entry.seq).or(self.upto);
         Ok(lines)

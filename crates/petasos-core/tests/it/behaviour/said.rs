@@ -3,6 +3,7 @@
 use petasos_core::entry::{Body, Cause, Keep, Said, When};
 use petasos_core::error::Rejected;
 use petasos_core::id::Seq;
+use petasos_core::session::Session;
 use petasos_core::stop::{Limit, StopReason};
 use petasos_core::turn::{Effect, Input, Phase};
 use petasos_testkit::script::{Lost, Script, calls, nothing, refusal, text};
@@ -18,6 +19,22 @@ fn at_the_first_reply() -> Script {
 
 fn said_at(script: &Script) -> Seq {
     script.last(|body| matches!(body, Body::Said(_))).unwrap().seq
+}
+
+/// Who looks on knows from the log whether more comes by itself.
+#[test]
+fn what_waits_begins_the_next_turn_or_waits_for_a_person() {
+    let waits = |script: Script| {
+        let log = script.run().entries;
+        let end = log.iter().position(|entry| matches!(entry.body, Body::TurnEnd(_))).unwrap();
+        Session::fold(&log[..=end], terms(9)).begins_the_next()
+    };
+    let begun =
+        |steps| Script::new(terms(steps)).replies([calls(["read"]), text("one"), text("two")]).say("do it");
+    assert!(waits(begun(9).follow_up("then this")));
+    assert!(waits(begun(1).follow_up("then this")), "steps used up");
+    assert!(!waits(begun(9)), "nothing waits");
+    assert!(!waits(begun(9).follow_up("then this").interrupt()), "a person stopped it");
 }
 
 #[test]
