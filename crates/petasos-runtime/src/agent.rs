@@ -21,7 +21,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use crate::blobs::StoredBlobs;
 use crate::clock::Clock;
 use crate::config::Record;
-use crate::drive::{OpError, Request, drive};
+use crate::drive::{OpError, Reopener, Request, drive};
 use crate::event::Event;
 use crate::gate::Gates;
 use crate::op::Op;
@@ -162,8 +162,10 @@ impl Agent {
         let blobs = Arc::new(StoredBlobs::new(Arc::clone(&self.parts.store), id.clone()));
         let shell = Shell::new(around, id.clone(), (Saver::new(writer), requests, blobs), events, &entries);
         let damage = damage.into_iter().map(|damage| damage.why.to_string()).collect();
-        let task = tokio::spawn(drive(session, shell, Arc::clone(&self.opener), inbox));
-        SessionHandle { id, terms, standing, damage, ops, told, task }
+        let (found, found_since) = mpsc::unbounded_channel();
+        let reopener = Reopener { opener: Arc::clone(&self.opener), found };
+        let task = tokio::spawn(drive(session, shell, reopener, inbox));
+        SessionHandle { id, terms, standing, damage, found_since, ops, told, task }
     }
 }
 
@@ -208,6 +210,7 @@ pub struct SessionHandle {
     terms: Terms,
     standing: Standing,
     damage: Vec<String>,
+    found_since: mpsc::UnboundedReceiver<String>,
     ops: mpsc::Sender<Request>,
     told: mpsc::UnboundedReceiver<Event>,
     task: JoinHandle<()>,
@@ -244,6 +247,12 @@ impl SessionHandle {
     /// What was found damaged in its log, for a person.
     pub fn damage(&self) -> &[String] {
         &self.damage
+    }
+
+    /// What was found damaged since it was opened, each told once, for a person: while it was at rest another process may
+    /// have worked in it.
+    pub fn found_since(&mut self) -> Vec<String> {
+        std::iter::from_fn(|| self.found_since.try_recv().ok()).collect()
     }
 
     /// Asks something of the session. Answered when it is taken in; what is kept of it is told by an event

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use petasos_core::entry::{Body, Entry};
 use petasos_core::error::{Handled, Rejected};
 use petasos_core::session::Session;
 use petasos_core::turn::Input;
@@ -22,6 +23,24 @@ use crate::shell::Shell;
 pub(crate) struct Request {
     pub(crate) op: Op,
     pub(crate) answer: oneshot::Sender<Result<Handled, OpError>>,
+}
+
+/// Opens a session again that was let go, and tells what was found damaged then.
+#[derive(Debug)]
+pub(crate) struct Reopener {
+    pub(crate) opener: Arc<Opener>,
+    pub(crate) found: mpsc::UnboundedSender<String>,
+}
+
+impl Reopener {
+    /// The last entry is that of this opening; it names what none before has named.
+    fn tell(&self, last: Option<&Entry>) {
+        let Some(Body::Open(open)) = last.map(|last| &last.body) else { return };
+        for damage in &open.damage {
+            // Who would read it may be gone.
+            drop(self.found.send(damage.why.to_string()));
+        }
+    }
 }
 
 /// Why an op was not taken. Nothing changed.
@@ -49,7 +68,7 @@ enum Happened {
 pub(crate) async fn drive(
     mut session: Session,
     mut shell: Shell,
-    opener: Arc<Opener>,
+    opener: Reopener,
     mut inbox: mpsc::Receiver<Request>,
 ) {
     let mut is_open = true;
@@ -108,7 +127,7 @@ fn hand_over(session: &mut Session, shell: &mut Shell, input: Input) -> Result<H
 
 /// Takes an op to the session. One at rest is taken back from whoever else might hold it, and folded anew if
 /// somebody did.
-async fn obey(session: &mut Session, shell: &mut Shell, opener: &Opener, request: Request) {
+async fn obey(session: &mut Session, shell: &mut Shell, opener: &Reopener, request: Request) {
     let Request { op, answer } = request;
     let handled = match hold(session, shell, opener).await {
         Ok(()) => match op.into_input() {
@@ -124,14 +143,15 @@ async fn obey(session: &mut Session, shell: &mut Shell, opener: &Opener, request
     drop(answer.send(handled));
 }
 
-async fn hold(session: &mut Session, shell: &mut Shell, opener: &Opener) -> Result<(), StoreError> {
+async fn hold(session: &mut Session, shell: &mut Shell, opener: &Reopener) -> Result<(), StoreError> {
     if session.is_running() || !shell.saver.is_idle() {
         return Ok(());
     }
     match shell.saver.reacquire() {
         Ok(()) => Ok(()),
         Err(StoreError::Stale { .. } | StoreError::Broken { .. }) => {
-            let Opened { writer, entries, .. } = opener.open(&shell.session).await?;
+            let Opened { writer, entries, .. } = opener.opener.open(&shell.session).await?;
+            opener.tell(entries.last());
             let terms = session.terms().clone();
             *session = Session::fold(&entries, terms);
             shell.reopened(Saver::new(writer), &entries);

@@ -286,7 +286,11 @@ impl Chat {
 
     /// Asks something of the session; true if it was taken in.
     async fn ask(&mut self, op: Op) -> bool {
-        match self.session.ask(op).await {
+        let asked = self.session.ask(op).await;
+        for damage in self.session.found_since() {
+            print::talk(&format!("petasos: the log of session {} is damaged: {damage}", self.session.id()));
+        }
+        match asked {
             Ok(_) => true,
             Err(error) => {
                 print::talk(&format!("petasos: {error}"));

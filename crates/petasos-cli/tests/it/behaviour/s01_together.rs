@@ -150,9 +150,18 @@ fn s01_an_idle_chat_is_left_to_another_process_and_goes_on_behind_what_that_one_
         }
     };
     assert_eq!((other.code, &other.result()["reply"]), (0, &json!("second")), "{other:?}");
+    // What that one left of a line is cut off, set aside, and told.
+    let log = place.log(&place.sessions()[0]);
+    let whole = std::fs::read(&log).unwrap();
+    std::fs::write(&log, [&whole[..], b"{\"v\":1,\"seq\""].concat()).unwrap();
     chat.say("three");
     assert_eq!(chat.line().as_deref(), Some("third"));
-    assert_eq!(chat.end().code, 0);
+    let ended = chat.end();
+    assert_eq!(
+        (ended.code, ended.stderr.contains("is damaged: a torn line at the end")),
+        (0, true),
+        "{ended:?}"
+    );
     let last = bodies(&server.finish()).pop().unwrap();
     let said: Vec<&str> = messages(&last).iter().skip(1).map(content).collect();
     assert_eq!(said, ["one", "first", "two", "second", "three"]);
