@@ -14,7 +14,7 @@ use petasos_core::session::{Session, Terms};
 use petasos_core::text::Text;
 use petasos_core::time::{Permille, Time};
 use petasos_store::{Holder, LAYOUT, Opened, Store, StoreError};
-use petasos_tools::Registry;
+use petasos_tools::{Mask, Registry};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinHandle, spawn_blocking};
 
@@ -51,6 +51,8 @@ pub struct Parts {
     pub result_cap: Cap,
     /// What is kept of requests beside their hashes.
     pub record: Record,
+    /// The secrets that no result shows.
+    pub mask: Arc<Mask>,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Chance, for the waits between tries.
@@ -152,10 +154,10 @@ impl Agent {
         let Opened { writer, entries, damage } = opened;
         let session = Session::fold(&entries, terms.clone());
         let standing = Standing::of(&session);
-        let Parts { providers, registry, policy, workspace, result_cap, record, clock, chance, .. } =
+        let Parts { providers, registry, policy, workspace, result_cap, record, clock, chance, mask, .. } =
             self.parts.clone();
         let gates = Arc::clone(&self.gates);
-        let around = Around { clock, chance, gates, registry, policy, workspace, result_cap, record };
+        let around = Around { clock, chance, gates, registry, policy, workspace, result_cap, record, mask };
         let (events, told) = mpsc::unbounded_channel();
         let (ops, inbox) = mpsc::channel(INBOX);
         let requests = Requests::new(providers, &entries);

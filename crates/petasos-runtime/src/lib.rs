@@ -17,6 +17,7 @@ mod inspect;
 mod manage;
 mod models;
 mod op;
+mod outbox;
 mod prepare;
 mod prompt;
 mod requests;

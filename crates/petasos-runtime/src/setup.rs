@@ -155,6 +155,7 @@ impl Setup {
             workspace: self.places.workspace.clone(),
             result_cap: settings.result_cap,
             record: settings.record,
+            mask: Arc::default(),
             clock: Arc::new(SystemClock::new()),
             chance,
         }))
@@ -170,7 +171,11 @@ impl Setup {
         })?;
         let workspace =
             workspace.with_closed(&self.places.home).with_closed(&self.places.workspace.join(".petasos"));
-        let options = Options { run_tests: settings.run_tests.clone(), ..Options::default() };
+        let options = Options {
+            run_tests: settings.run_tests.clone(),
+            limit: settings.tool_limit,
+            ..Options::default()
+        };
         let tools = builtin(Arc::new(workspace), options);
         let names: Vec<String> = tools.iter().map(|tool| tool.spec().name.to_string()).collect();
         check_disabled(&settings.disabled, &names)?;

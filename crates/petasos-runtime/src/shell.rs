@@ -17,7 +17,7 @@ use petasos_core::text::Text;
 use petasos_core::time::{Permille, Time};
 use petasos_core::turn::{Delta, Effect, Failure, Input, OnAsk, OpenCall, Passing, StoreFailure};
 use petasos_providers::{WireNames, written_call};
-use petasos_tools::{Blobs, Context, Registry};
+use petasos_tools::{Blobs, Context, Mask, Registry, SessionState, StepRoom};
 use tokio::sync::mpsc;
 
 use crate::clock::Clock;
@@ -26,6 +26,7 @@ use crate::event::{CallTold, DeltaKind, Event, ToolTold, WantsTold, calls_of, to
 use crate::front;
 use crate::gate::{Gates, Left};
 use crate::in_flight::{InFlight, Sending};
+use crate::outbox::Outbox;
 use crate::prepare::Preparing;
 use crate::prompt;
 use crate::requests::Requests;
@@ -44,6 +45,7 @@ pub(crate) struct Around {
     pub(crate) workspace: PathBuf,
     pub(crate) result_cap: Cap,
     pub(crate) record: Record,
+    pub(crate) mask: Arc<Mask>,
 }
 
 /// The doing half of a session.
@@ -55,6 +57,9 @@ pub(crate) struct Shell {
     pub(crate) requests: Requests,
     pub(crate) blobs: Arc<dyn Blobs>,
     pub(crate) in_flight: InFlight,
+    /// What its calls share for as long as it is open, and those of a reply among them.
+    pub(crate) shared: Arc<SessionState>,
+    step_room: Arc<StepRoom>,
     ledger: Ledger,
     /// Answers that are there at once.
     due: VecDeque<Input>,
@@ -74,35 +79,6 @@ pub(crate) struct Shell {
     pub(crate) silence: Silence,
 }
 
-/// Events in their order: one that stands for an entry waits until that is kept, and those after it wait too.
-#[derive(Debug)]
-struct Outbox {
-    waiting: VecDeque<(Option<Seq>, Event)>,
-    last_made: Option<Seq>,
-    kept: Option<Seq>,
-    to: mpsc::UnboundedSender<Event>,
-}
-
-impl Outbox {
-    fn put(&mut self, event: Event) {
-        self.waiting.push_back((self.last_made, event));
-        self.flush();
-    }
-
-    fn flush(&mut self) {
-        while let Some((_, event)) = self.waiting.pop_front_if(|(needs, _)| *needs <= self.kept) {
-            // Whoever watched may be gone; the run goes on.
-            drop(self.to.send(event));
-        }
-    }
-
-    /// The log failed: what stands for entries that are not kept is not told.
-    fn give_up_entries(&mut self) {
-        self.waiting.clear();
-        self.last_made = self.kept;
-    }
-}
-
 impl Shell {
     pub(crate) fn new(
         around: Around,
@@ -120,6 +96,7 @@ impl Shell {
             let Body::Reply(reply) = &entry.body else { return None };
             Some(calls_told(entry.seq, reply))
         });
+        let shared = Arc::new(SessionState::new(Arc::clone(&around.mask)));
         Self {
             around,
             session,
@@ -127,9 +104,11 @@ impl Shell {
             requests,
             blobs,
             in_flight: InFlight::new(),
+            shared,
+            step_room: Arc::default(),
             ledger: Ledger::default(),
             due: VecDeque::new(),
-            outbox: Outbox { waiting: VecDeque::new(), last_made: last, kept: last, to: events },
+            outbox: Outbox::after(last, events),
             calls: last_reply.unwrap_or_default(),
             asking: asking.collect(),
             told_asking: HashSet::new(),
@@ -146,7 +125,8 @@ impl Shell {
         let Self { around, session, requests, blobs, outbox, .. } = self;
         let (around, session, blobs) = (around.clone(), session.clone(), Arc::clone(blobs));
         let (events, requests) = (outbox.to.clone(), requests.anew(log));
-        *self = Self::new(around, session, (saver, requests, blobs), events, log);
+        let shared = Arc::clone(&self.shared);
+        *self = Self { shared, ..Self::new(around, session, (saver, requests, blobs), events, log) };
     }
 
     /// An answer that is there already.
@@ -225,6 +205,7 @@ impl Shell {
         self.requests.take_note(&entry.body);
         if let Body::Reply(reply) = &entry.body {
             self.calls = calls_told(entry.seq, reply);
+            self.step_room = Arc::default();
         }
         if let Body::RequestEnd(end) = &entry.body {
             self.failed_at = entry.at;
@@ -370,8 +351,9 @@ impl Shell {
             self.outbox.put(Event::ToolStart { entry: None, call, tool });
         }
         let (cap, blobs) = (self.around.result_cap, Arc::clone(&self.blobs));
+        let (session, step) = (Arc::clone(&self.shared), Arc::clone(&self.step_room));
         let now = self.around.clock.now();
-        let context = move |stop| Context { stop, cap, blobs, now };
+        let context = move |stop| Context { stop, cap, blobs, now, session, step };
         self.in_flight.run_tool(tool, approved, context, Arc::clone(&self.around.clock));
     }
 

@@ -1,6 +1,7 @@
 //! The built-in tools, in the order in which a model sees them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use petasos_core::text::NotJson;
 
@@ -24,17 +25,24 @@ pub struct Options {
     pub run_tests: Option<String>,
     /// Bytes of output after which a command is stopped. All before that is kept in a blob.
     pub most_output: u64,
+    /// How long a command may take whose call does not say.
+    pub limit: Duration,
+}
+
+impl Options {
+    /// How long a command may take if nobody says: enough for most, and not so long that a person gives up first.
+    pub const LIMIT: Duration = Duration::from_secs(120);
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { run_tests: None, most_output: 1024 * 1024 * 1024 }
+        Self { run_tests: None, most_output: 1024 * 1024 * 1024, limit: Self::LIMIT }
     }
 }
 
 /// The built-in tools on a workspace, in the order of the page on formats.
 pub fn builtin(workspace: Arc<Workspace>, options: Options) -> Vec<Arc<dyn Tool>> {
-    let Options { run_tests, most_output } = options;
+    let Options { run_tests, most_output, limit } = options;
     let workspace = || Arc::clone(&workspace);
     let tests = run_tests.map(|command| RunTests { workspace: workspace(), command, most_output });
     let tools = [
@@ -43,7 +51,7 @@ pub fn builtin(workspace: Arc<Workspace>, options: Options) -> Vec<Arc<dyn Tool>
         behind(EditFile { workspace: workspace() }),
         behind(ListFiles { workspace: workspace() }),
         behind(SearchFiles { workspace: workspace() }),
-        behind(RunCommand { workspace: workspace(), most_output }),
+        behind(RunCommand { workspace: workspace(), most_output, limit }),
     ];
     let rest = [behind(CurrentTime), behind(Calculate)];
     // A schema that was written as JSON is JSON, so none is left out; a test counts them.

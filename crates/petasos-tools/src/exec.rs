@@ -18,7 +18,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::kept::Kept;
-use crate::output::{Problem, Told};
+use crate::output::{Problem, Source, Told};
 use crate::tool::Context;
 use tree::{Tree, is_group_there};
 
@@ -289,7 +289,8 @@ async fn told(run: &Run, end: End, left: Left, kept: Kept, context: &Context) ->
         text.push_str("(no output)");
         outcome = if outcome == Outcome::Ok { Outcome::Empty } else { outcome };
     }
-    Told { outcome, shown, facts: vec![Fact::Ran { argv: words(&run.command), exit }] }
+    let facts = vec![Fact::Ran { argv: words(&run.command), exit }];
+    Told { outcome, shown, facts, from: Source::Here }
 }
 
 /// The first line of a result; its end is never cut off with the output.

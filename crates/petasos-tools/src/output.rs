@@ -46,6 +46,15 @@ pub(crate) struct Told {
     pub(crate) shown: Shown,
     /// What is known to have happened.
     pub(crate) facts: Vec<Fact>,
+    /// Where what there is to read comes from.
+    pub(crate) from: Source,
+}
+
+/// Where what there is to read comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// This machine.
+    Here,
 }
 
 /// What there is to read.
@@ -67,7 +76,7 @@ pub(crate) enum Shown {
 impl Told {
     /// It did what it was asked.
     pub(crate) fn ok(text: impl Into<String>) -> Self {
-        Self { outcome: Outcome::Ok, shown: Shown::All(text.into()), facts: Vec::new() }
+        Self { outcome: Outcome::Ok, shown: Shown::All(text.into()), facts: Vec::new(), from: Source::Here }
     }
 
     /// There is nothing to show, and why that is normal.
@@ -90,7 +99,7 @@ impl From<Problem> for Told {
 
 /// How what a tool has to say becomes its output.
 pub(crate) async fn output(context: &Context, began: Instant, told: Told) -> ToolOutput {
-    let Told { outcome, shown, facts } = told;
+    let Told { outcome, shown, facts, from: Source::Here } = told;
     let (for_model, bytes, blob) = match shown {
         Shown::All(text) => {
             let bytes = text.len() as u64;

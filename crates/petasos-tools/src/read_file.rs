@@ -199,7 +199,8 @@ fn told(shown: &str, page: Page, stop: &Stop) -> Result<Told, Problem> {
             return Err(Problem::new("too far", cause, hint));
         }
     };
-    Ok(Told { outcome: Outcome::Ok, shown: Shown::Part { text, bytes, blob: None }, facts: Vec::new() })
+    let shown = Shown::Part { text, bytes, blob: None };
+    Ok(Told { shown, ..Told::ok("") })
 }
 
 fn unread(path: &str, why: &str) -> Problem {

@@ -13,8 +13,6 @@ use crate::tool::Context;
 use crate::typed::TypedTool;
 use crate::workspace::Workspace;
 
-/// Seconds that a command may take if the call does not say.
-const USUAL: u64 = 120;
 /// Seconds that a call may ask for.
 const MOST: u64 = 3_600;
 
@@ -23,6 +21,8 @@ const MOST: u64 = 3_600;
 pub(crate) struct RunCommand {
     pub(crate) workspace: Arc<Workspace>,
     pub(crate) most_output: u64,
+    /// How long one may take whose call does not say.
+    pub(crate) limit: Duration,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
     command: String,
     /// Folder to start in; the workspace if left out.
     cwd: Option<String>,
-    /// Seconds it may take, 120 if left out, at most 3600.
+    /// Seconds it may take, usually 120, at most 3600.
     timeout_s: Option<u64>,
 }
 
@@ -63,7 +63,8 @@ impl TypedTool for RunCommand {
             Ok((workspace.folder(&location)?, workspace.root().join(location.path())))
         });
         let (folder, path) = folder.await?;
-        let limit = Duration::from_secs(arguments.timeout_s.unwrap_or(USUAL).clamp(1, MOST));
+        let asked = arguments.timeout_s.map(|seconds| Duration::from_secs(seconds.clamp(1, MOST)));
+        let limit = asked.unwrap_or(self.limit);
         let run = Run { command: arguments.command, folder, path, limit, most_output: self.most_output };
         exec(run, context).await
     }

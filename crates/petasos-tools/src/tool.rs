@@ -13,6 +13,9 @@ use petasos_core::text::{Json, Text};
 use petasos_core::time::Time;
 use petasos_core::tool::{BlobName, Outcome, ToolOutput};
 
+use crate::session::SessionState;
+use crate::step_room::StepRoom;
+
 /// One thing that a model can do.
 ///
 /// Called by the runtime: first [`Tool::claims`], then, if policy or a person allowed exactly that call,
@@ -60,6 +63,10 @@ pub struct Context {
     pub blobs: Arc<dyn Blobs>,
     /// When the call began.
     pub now: Time,
+    /// What it shares with the other calls of its session.
+    pub session: Arc<SessionState>,
+    /// What it shares with the other calls of its reply.
+    pub step: Arc<StepRoom>,
 }
 
 /// A signal that is raised once and stays raised.

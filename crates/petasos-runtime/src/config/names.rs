@@ -52,6 +52,7 @@ pub const NAMES: &[Name] = &[
     never("timeouts.first_byte"),
     never("timeouts.idle"),
     never("timeouts.call"),
+    never("timeouts.tool"),
     never("durability"),
     never("record"),
     Name { name: "guards", workspace: Workspace::Set },

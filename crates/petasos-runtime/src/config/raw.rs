@@ -85,6 +85,7 @@ pub(super) struct RawTimeouts {
     pub(super) first_byte: Option<u64>,
     pub(super) idle: Option<u64>,
     pub(super) call: Option<u64>,
+    pub(super) tool: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

@@ -9,6 +9,7 @@ use petasos_core::time::Span;
 use petasos_core::turn::{Guards, OnAsk};
 use petasos_providers::{Price, TimeoutsSet};
 use petasos_store::Durability;
+use petasos_tools::Options;
 use serde::Deserialize;
 
 use super::ConfigError;
@@ -114,6 +115,8 @@ pub struct Settings {
     pub on_ask: Option<OnAsk>,
     /// Time bounds of requests, where a file says.
     pub timeouts: TimeoutsSet,
+    /// How long a command may take whose call does not say.
+    pub tool_limit: Duration,
     /// What synced means.
     pub durability: Durability,
     /// What is kept of requests beside their hashes.
@@ -146,6 +149,7 @@ impl Default for Settings {
             disabled: Vec::new(),
             on_ask: None,
             timeouts: TimeoutsSet::default(),
+            tool_limit: Options::LIMIT,
             durability: Durability::Power,
             record: Record::None,
             guards: Guards::On,
@@ -164,14 +168,6 @@ impl Settings {
             Some(path) => Raw::read(&path, Owner::Workspace)?,
             None => Raw::default(),
         };
-        let variable = |name: &str| environment.get(name).map(str::to_owned);
-        let api_mode = match environment.get("PETASOS_API_MODE") {
-            None => None,
-            Some(text) => Some(wire(text).ok_or_else(|| {
-                let what = format!("PETASOS_API_MODE is {text:?}; it may be chat, responses or messages");
-                ConfigError::Setting(what)
-            })?),
-        };
         let from_flags = ModelNamed {
             name: flags.model.clone(),
             base_url: flags.base_url.clone(),
@@ -179,13 +175,7 @@ impl Settings {
             api_key_env: flags.api_key_env.clone(),
             ..ModelNamed::default()
         };
-        let from_environment = ModelNamed {
-            name: variable("PETASOS_MODEL"),
-            base_url: variable("PETASOS_BASE_URL"),
-            api_mode,
-            api_key_env: variable("PETASOS_API_KEY_ENV"),
-            ..ModelNamed::default()
-        };
+        let from_environment = model_of(environment)?;
         let from_workspace = ModelNamed { name: workspace.model.name, ..ModelNamed::default() };
         let chance = |raw: &RawModel| named(raw, flags.deterministic);
         let from_home = chance(&home.model)?;
@@ -215,6 +205,7 @@ impl Settings {
         };
         let mut disabled = home.tools.disabled.unwrap_or_default();
         disabled.extend(workspace.tools.disabled.unwrap_or_default());
+        let tool_limit = seconds("tool", home.timeouts.tool)?.unwrap_or(Options::LIMIT);
         let timeouts = timeouts(&home.timeouts)?;
         Ok(Self {
             model,
@@ -226,6 +217,7 @@ impl Settings {
             disabled,
             on_ask: home.policy.on_ask,
             timeouts,
+            tool_limit,
             durability: match home.durability {
                 Some(RawDurability::Process) => Durability::Process,
                 Some(RawDurability::Power) | None => Durability::Power,
@@ -239,15 +231,38 @@ impl Settings {
     }
 }
 
-/// The waits that a person set. None at all would fail every request before it is answered.
-fn timeouts(raw: &RawTimeouts) -> Result<TimeoutsSet, ConfigError> {
-    let seconds = |name: &str, seconds: Option<u64>| match seconds {
+/// The model that variables name.
+fn model_of(environment: &Environment) -> Result<ModelNamed, ConfigError> {
+    let variable = |name: &str| environment.get(name).map(str::to_owned);
+    let api_mode = match environment.get("PETASOS_API_MODE") {
+        None => None,
+        Some(text) => Some(wire(text).ok_or_else(|| {
+            let what = format!("PETASOS_API_MODE is {text:?}; it may be chat, responses or messages");
+            ConfigError::Setting(what)
+        })?),
+    };
+    Ok(ModelNamed {
+        name: variable("PETASOS_MODEL"),
+        base_url: variable("PETASOS_BASE_URL"),
+        api_mode,
+        api_key_env: variable("PETASOS_API_KEY_ENV"),
+        ..ModelNamed::default()
+    })
+}
+
+/// A wait that a person set. None at all would fail everything before it is answered.
+fn seconds(name: &str, seconds: Option<u64>) -> Result<Option<Duration>, ConfigError> {
+    match seconds {
         Some(0) => Err(ConfigError::Setting(format!(
             "`timeouts.{name}` is 0, and nothing comes in no time; write seconds, 1 at least, or leave it out \
              for the usual wait"
         ))),
         seconds => Ok(seconds.map(Duration::from_secs)),
-    };
+    }
+}
+
+/// The waits for requests that a person set.
+fn timeouts(raw: &RawTimeouts) -> Result<TimeoutsSet, ConfigError> {
     Ok(TimeoutsSet {
         connect: seconds("connect", raw.connect)?,
         first_byte: seconds("first_byte", raw.first_byte)?,

@@ -334,6 +334,7 @@ impl Around {
             workspace: self.root(),
             result_cap: Cap::RESULT,
             record: Record::None,
+            mask: Arc::default(),
             clock: Arc::new(SystemClock::new()),
             chance: || Permille(0),
         }

@@ -15,7 +15,7 @@ use petasos_core::text::Text;
 use petasos_core::time::Time;
 use petasos_core::tool::{BlobName, Outcome, ToolOutput};
 use petasos_tools::{
-    BlobTrouble, BlobWriter, Blobs, Context, Options, Registry, Stop, Tool, Workspace, builtin,
+    BlobTrouble, BlobWriter, Blobs, Context, Options, Registry, SessionState, Stop, Tool, Workspace, builtin,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -26,6 +26,8 @@ pub struct Room {
     pub registry: Registry,
     pub blobs: Arc<Memory>,
     pub cap: Cap,
+    /// What its calls share.
+    pub session: Arc<SessionState>,
 }
 
 impl Room {
@@ -38,7 +40,7 @@ impl Room {
         std::fs::create_dir_all(outside.path().join("w/proj")).unwrap();
         let workspace = Arc::new(Workspace::open(outside.path().join("w/proj")).unwrap());
         let registry = Registry::new(builtin(workspace, options));
-        Self { outside, registry, blobs: Arc::default(), cap: Cap::RESULT }
+        Self { outside, registry, blobs: Arc::default(), cap: Cap::RESULT, session: Arc::default() }
     }
 
     /// A workspace with one file.
@@ -73,7 +75,8 @@ impl Room {
     pub fn context(&self) -> (tokio::sync::watch::Sender<bool>, Context) {
         let (raise, stop) = Stop::new();
         let blobs: Arc<dyn Blobs> = Arc::new(Handle(Arc::clone(&self.blobs)));
-        (raise, Context { stop, cap: self.cap, blobs, now: Time(1_764_412_345_678) })
+        let (session, step) = (Arc::clone(&self.session), Arc::default());
+        (raise, Context { stop, cap: self.cap, blobs, now: Time(1_764_412_345_678), session, step })
     }
 
     /// Runs one call, or answers with what the model reads of one that was not understood.

@@ -33,12 +33,12 @@ fn t02_the_tools_come_in_the_order_of_the_page() {
     assert!(without.registry.get("run_tests").is_none());
 }
 
-/// The first request is to stay under 8 KB with a system prompt.
+/// The first request is to stay under 8 KB with a system prompt, which takes less than 1 KB.
 #[test]
 fn t02_all_specs_together_are_small() {
     let room = Room::with(Options { run_tests: Some("cargo test".to_owned()), ..Options::default() });
     let bytes = room.registry.head().unwrap().as_str().len();
-    assert!(bytes <= 5 * 1024, "{bytes}");
+    assert!(bytes <= 6 * 1024, "{bytes}");
 }
 
 #[test]

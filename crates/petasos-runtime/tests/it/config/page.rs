@@ -110,6 +110,7 @@ fn the_page_has_the_defaults_that_hold() {
             "limits.tokens" => default.limits.tokens.map_or("none".to_owned(), |tokens| tokens.to_string()),
             "limits.time" => default.limits.time.map_or("none".to_owned(), |time| format!("{time:?}")),
             "tools.run_tests" => default.run_tests.clone().unwrap_or_else(|| "none".to_owned()),
+            "timeouts.tool" => default.tool_limit.as_secs().to_string(),
             "timeouts.connect" => petasos_providers::Timeouts::default().connect.as_secs().to_string(),
             "timeouts.first_byte" => {
                 let usual = petasos_providers::Timeouts::default().first_byte.as_secs();

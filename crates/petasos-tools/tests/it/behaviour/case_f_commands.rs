@@ -1,5 +1,7 @@
 //! Cases F-01 to F-09 and G-12: commands.
 
+use std::time::Duration;
+
 use petasos_core::bounded::Cap;
 use petasos_core::tool::Outcome;
 use petasos_tools::Options;
@@ -42,6 +44,16 @@ async fn case_f02_a_group_that_ignores_term_is_over_after_its_time() {
     let (error, rest) = output.for_model.text().split_once('\n').unwrap();
     assert_eq!(crate::say::trouble(error)["error"], "timed out after 1 s");
     assert_eq!(rest, "(no output)");
+}
+
+#[tokio::test]
+async fn t04_a_call_that_names_no_time_has_that_of_the_settings() {
+    let room = Room::with(Options { limit: Duration::from_secs(1), ..Options::default() });
+    let output = room.call("run_command", r#"{"command":"sleep 60"}"#).await;
+    let (error, _) = output.for_model.text().split_once('\n').unwrap();
+    assert_eq!(crate::say::trouble(error)["error"], "timed out after 1 s");
+    let output = room.call("run_command", r#"{"command":"sleep 1.2; echo done","timeout_s":60}"#).await;
+    assert_eq!(&**output.for_model.text(), "exit code 0\ndone\n");
 }
 
 /// Order of events: the group says that it ignores TERM, then the call is stopped, then all of it is gone.
