@@ -12,6 +12,7 @@ mod current_time;
 mod edit;
 mod edit_file;
 mod exec;
+mod fetch;
 mod fit;
 mod found;
 mod jobs;
@@ -40,6 +41,7 @@ mod workspace;
 mod write_file;
 
 pub use builtin::{Options, builtin};
+pub use fetch::address::{Special, special};
 pub use mask::Mask;
 pub use registry::{Registry, trouble};
 pub use session::SessionState;

@@ -1,0 +1,3 @@
+//! Pages from the network: which addresses may be reached.
+
+pub(crate) mod address;
