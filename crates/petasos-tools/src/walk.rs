@@ -8,14 +8,13 @@ use std::ffi::OsString;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use cap_std::fs::{Dir, FileType, OpenOptions, OpenOptionsExt as _};
+use cap_std::fs::{Dir, FileType};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use rustix::fs::OFlags;
 
 use crate::output::Problem;
 use crate::tool::Stop;
-use crate::workspace::{Location, Workspace};
+use crate::workspace::{Location, NotOpened, Workspace, file_in};
 
 /// Folders in folders; each holds a descriptor.
 const DEEPEST: usize = 64;
@@ -67,21 +66,18 @@ pub(crate) struct Walk<'a> {
     pub(crate) meet: &'a mut dyn FnMut(&Met<'_>) -> Go,
     left_out: LeftOut,
     rules: Vec<(PathBuf, Gitignore)>,
-    /// Folders that no tool reaches.
-    closed: Vec<PathBuf>,
 }
 
 impl<'a> Walk<'a> {
     /// A walk that has not begun.
     pub(crate) fn new(depth: usize, stop: &'a Stop, meet: &'a mut dyn FnMut(&Met<'_>) -> Go) -> Self {
         let depth = depth.clamp(1, DEEPEST);
-        Self { depth, stop, meet, left_out: LeftOut::default(), rules: Vec::new(), closed: Vec::new() }
+        Self { depth, stop, meet, left_out: LeftOut::default(), rules: Vec::new() }
     }
 
     /// Walks through a folder, which is looked at even if it is ignored itself.
     pub(crate) fn through(mut self, workspace: &Workspace, location: &Location) -> Result<LeftOut, Problem> {
         let folder = workspace.folder(location)?;
-        self.closed = workspace.closed().to_vec();
         let start = location.path();
         let start = if start == Path::new(".") { Path::new("") } else { start };
         let above: Vec<&Path> = start.ancestors().skip(1).collect();
@@ -91,11 +87,11 @@ impl<'a> Walk<'a> {
                 self.rules.extend(rules_of(&folder, path));
             }
         }
-        self.folder(&folder, start, 1);
+        self.folder(workspace, &folder, start, 1);
         Ok(self.left_out)
     }
 
-    fn folder(&mut self, folder: &Dir, path: &Path, level: usize) -> Go {
+    fn folder(&mut self, workspace: &Workspace, folder: &Dir, path: &Path, level: usize) -> Go {
         let Ok(entries) = folder.entries() else {
             self.left_out.unread += 1;
             return Go::On;
@@ -114,7 +110,7 @@ impl<'a> Walk<'a> {
         let mut go = Go::On;
         for (name, kind) in &names {
             let path = path.join(name);
-            go = self.one(&Met { folder, name, path: &path, kind: *kind }, level);
+            go = self.one(workspace, &Met { folder, name, path: &path, kind: *kind }, level);
             if go == Go::Stop {
                 break;
             }
@@ -123,25 +119,27 @@ impl<'a> Walk<'a> {
         go
     }
 
-    fn one(&mut self, met: &Met<'_>, level: usize) -> Go {
+    fn one(&mut self, workspace: &Workspace, met: &Met<'_>, level: usize) -> Go {
         if self.stop.is_raised() {
             return Go::Stop;
         }
-        if self.is_ignored(met) {
+        let is_ignored = self.is_ignored(met);
+        // Opened before it is told of: only what it is shows whether tools may reach it.
+        let below = (met.kind.is_dir() && !is_ignored).then(|| workspace.step(met.folder, met.name));
+        if is_ignored || matches!(below, Some(Err(NotOpened::Closed))) {
             self.left_out.ignored += 1;
             return Go::On;
         }
         if (self.meet)(met) == Go::Stop {
             return Go::Stop;
         }
-        if !met.kind.is_dir() || level >= self.depth {
-            if met.kind.is_dir() && level >= DEEPEST {
-                self.left_out.unread += 1;
-            }
+        let Some(below) = below else { return Go::On };
+        if level >= self.depth {
+            self.left_out.unread += u64::from(level >= DEEPEST);
             return Go::On;
         }
-        match met.folder.open_dir(met.name) {
-            Ok(folder) => self.folder(&folder, met.path, level + 1),
+        match below {
+            Ok(folder) => self.folder(workspace, &folder, met.path, level + 1),
             Err(_) => {
                 self.left_out.unread += 1;
                 Go::On
@@ -150,7 +148,7 @@ impl<'a> Walk<'a> {
     }
 
     fn is_ignored(&self, met: &Met<'_>) -> bool {
-        if HABIT.iter().any(|name| met.name == name) || self.closed.iter().any(|closed| met.path == closed) {
+        if HABIT.iter().any(|name| met.name == name) {
             return true;
         }
         for (folder, rules) in self.rules.iter().rev() {
@@ -165,12 +163,10 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Opens a regular file of a folder, without waiting for anybody.
+/// Opens a regular file of a folder, through no link and without waiting for anybody.
 pub(crate) fn open_regular(folder: &Dir, name: &OsString) -> Option<std::fs::File> {
-    let mut options = OpenOptions::new();
-    options.read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed());
-    let file = folder.open_with(name, &options).ok()?;
-    file.metadata().ok()?.is_file().then(|| file.into_std())
+    let file = file_in(folder, name).ok()?;
+    file.metadata().ok()?.is_file().then_some(file)
 }
 
 fn rules_of(folder: &Dir, path: &Path) -> Option<(PathBuf, Gitignore)> {

@@ -2,23 +2,29 @@
 //!
 //! Whatever a path says, and whatever is swapped while a call runs, nothing outside the folder is read or
 //! written: a path is first walked part by part to find which file it means, and that file is then opened
-//! from the descriptor by a kernel or a walk that refuses to leave it. Names are never compared as strings
-//! to decide.
+//! part by part from the descriptor, through no link. Names are never compared as strings to decide.
 
 mod files;
+mod open;
+mod replace;
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io;
+use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use petasos_core::claims::{Access, Place, PlaceKind};
 use petasos_core::text::Text;
+use rustix::fs::readlinkat;
 
 use crate::output::Problem;
-pub(crate) use files::{Replaced, kind_of};
+pub(crate) use files::kind_of;
+use open::{Closed, closed, folder_in};
+pub(crate) use open::{NotOpened, file_in};
+pub(crate) use replace::Replaced;
 
 /// Links that one path may lead through; Linux has the same number.
 const MOST_LINKS: usize = 40;
@@ -29,8 +35,8 @@ pub struct Workspace {
     dir: Dir,
     root: PathBuf,
     given: PathBuf,
-    /// Folders of it that no tool reaches, from the workspace on, every link followed.
-    closed: Vec<PathBuf>,
+    /// Folders that no tool reaches.
+    closed: Vec<Closed>,
 }
 
 /// Why a folder cannot be a workspace.
@@ -79,6 +85,13 @@ impl Location {
     }
 }
 
+/// A part of the path to a location.
+struct Part {
+    name: OsString,
+    /// If it is a folder that may be looked into.
+    folder: Option<Dir>,
+}
+
 impl Workspace {
     /// Opens a folder. From then on it is that folder, also if a link that led to it is changed.
     ///
@@ -94,21 +107,16 @@ impl Workspace {
     }
 
     /// The same with a folder closed to all tools, wherever it lies: what is in it would let the agent read keys, or
-    /// allow itself what nobody allowed. One outside of the workspace is out of reach anyway.
+    /// allow itself what nobody allowed.
     #[must_use]
     pub fn with_closed(mut self, folder: &Path) -> Self {
         // A folder that is not there yet is closed by the name it will have.
         let whole = folder.canonicalize().or_else(|_| std::path::absolute(folder));
         if let Ok(whole) = whole {
             let below = whole.strip_prefix(&self.root).or_else(|_| whole.strip_prefix(&self.given));
-            self.closed.extend(below.map(Path::to_owned));
+            self.closed.push(Closed::new(&whole, below.map(Path::to_owned).ok()));
         }
         self
-    }
-
-    /// Folders that no tool reaches, from the workspace on.
-    pub(crate) fn closed(&self) -> &[PathBuf] {
-        &self.closed
     }
 
     /// The folder's path with every link followed, for people and for the prompt.
@@ -137,39 +145,45 @@ impl Workspace {
 
     fn walk(&self, told: &str, inside: &Path) -> Result<Location, Problem> {
         let mut rest: VecDeque<OsString> = inside.iter().map(OsString::from).collect();
-        let mut found = PathBuf::new();
+        let mut way: Vec<Part> = Vec::new();
         let mut links = 0;
         while let Some(part) = rest.pop_front() {
-            match Path::new(&part).components().next() {
+            let name = match Path::new(&part).components().next() {
                 None | Some(Component::CurDir) => continue,
-                Some(Component::ParentDir) if !found.pop() => return Err(self.outside(told)),
+                Some(Component::ParentDir) if way.pop().is_none() => return Err(self.outside(told)),
                 Some(Component::ParentDir) => continue,
                 // A link to an absolute path in the workspace starts again from its root.
                 Some(Component::RootDir | Component::Prefix(_)) => return Err(self.outside(told)),
-                Some(Component::Normal(name)) => found.push(name),
-            }
+                Some(Component::Normal(name)) => name,
+            };
+            let holder = way.last().map_or(Some(&self.dir), |part| part.folder.as_ref());
             // What is not there has no link in it; what may not be looked at is refused when it is opened.
-            let Ok(target) = self.dir.read_link_contents(&found) else { continue };
+            let target = holder.and_then(|folder| readlinkat(folder, name, Vec::new()).ok());
+            let Some(target) = target else {
+                let folder = holder.and_then(|folder| folder_in(folder, name).ok());
+                if folder.as_ref().is_some_and(|folder| self.closes(folder)) {
+                    return Err(closed(told));
+                }
+                way.push(Part { name: name.to_owned(), folder });
+                continue;
+            };
             links += 1;
             if links > MOST_LINKS {
                 let cause = format!("{told} leads through more than {MOST_LINKS} links");
-                return Err(Problem::new(
-                    "links lead in a circle",
-                    cause,
-                    "look at the links with list_files",
-                ));
+                let hint = "look at the links with list_files";
+                return Err(Problem::new("links lead in a circle", cause, hint));
             }
-            found.pop();
+            let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
             let Some(below) = self.inside(&target) else { return Err(self.outside(told)) };
             if target.has_root() {
-                found.clear();
+                way.clear();
             }
             below.iter().rev().for_each(|part| rest.push_front(OsString::from(part)));
         }
-        if self.closed.iter().any(|closed| found.starts_with(closed)) {
-            let cause = format!("{told:?} lies in a folder that belongs to the program and its person");
-            let hint = "work with the other files; only a person changes settings and keys";
-            return Err(Problem::new("not to be reached", cause, hint));
+        let found: PathBuf = way.into_iter().map(|part| part.name).collect();
+        // One that is not there yet has nothing but its name.
+        if self.closed.iter().any(|closed| closed.holds(&found)) {
+            return Err(closed(told));
         }
         Ok(Location(found))
     }

@@ -11,6 +11,7 @@ mod p09_schema;
 mod t02_answers;
 mod t02_commands;
 mod t02_files;
+mod t03_closed;
 mod t03_race;
 mod t03_workspace;
 mod t03_writes;
