@@ -11,6 +11,7 @@ mod clean;
 mod current_time;
 mod edit;
 mod edit_file;
+mod encoding;
 mod exec;
 mod fetch;
 mod fit;
@@ -41,6 +42,7 @@ mod workspace;
 mod write_file;
 
 pub use builtin::{Options, builtin};
+pub use encoding::{Bom, Decoded, Decoder, Encoding, NoForm, Order, Reading};
 pub use fetch::address::{Special, special};
 pub use mask::Mask;
 pub use registry::{Registry, trouble};

@@ -14,6 +14,7 @@
 
 mod behaviour;
 mod bench;
+mod encodings;
 mod mangle;
 mod say;
 mod specs;
