@@ -2,6 +2,8 @@
 
 /// Bytes of a line that are kept back, since a carriage return may take them away.
 const LINE: usize = 8 * 1024;
+/// What a zero byte is shown as.
+const ZERO: &str = "\u{2400}";
 
 /// Makes text of bytes that come in pieces.
 #[derive(Debug, Default)]
@@ -53,6 +55,13 @@ impl Cleaner {
                 if let Some((run, after)) = rest.split_at_checked(plain).filter(|_| plain > 0) {
                     self.line.extend_from_slice(run);
                     self.flush_lines(text);
+                    self.flush_long(text);
+                    rest = after;
+                    continue;
+                }
+                let zeros = rest.iter().take_while(|byte| **byte == 0).count();
+                if let Some((_, after)) = rest.split_at_checked(zeros).filter(|_| zeros > 0) {
+                    self.line.extend_from_slice(ZERO.repeat(zeros).as_bytes());
                     self.flush_long(text);
                     rest = after;
                     continue;
@@ -117,7 +126,7 @@ impl Cleaner {
             self.cursor = Cursor::After;
         }
         match byte {
-            0 => self.line.extend_from_slice("\u{2400}".as_bytes()),
+            0 => self.line.extend_from_slice(ZERO.as_bytes()),
             b'\t' | 0x20..=0x7e | 0x80.. => self.line.push(byte),
             // There is nothing before the beginning of a line.
             0x08 if self.cursor == Cursor::Over => {}

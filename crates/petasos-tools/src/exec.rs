@@ -204,7 +204,7 @@ impl Running {
                 () = stop.raised() => return End::Stopped,
                 () = sleep_until(limit) => return End::TimedOut,
             }
-            if kept.came() > run.most_output {
+            if kept.bytes() > run.most_output {
                 return End::TooMuch;
             }
         };
@@ -306,5 +306,5 @@ fn exited(status: ExitStatus) -> (Outcome, String, Option<i32>) {
 
 fn stopped(error: &str, cause: &str, hint: &str) -> String {
     let cause = format!("{cause}; it and all it began were stopped, its output so far is below");
-    format!("{}\n", Problem::new(error, cause, hint).json())
+    format!("{}\n", Problem::new(error, cause, hint).json(Problem::USUAL))
 }

@@ -20,7 +20,6 @@ pub(crate) struct Kept {
     tail: String,
     characters: u64,
     bytes: u64,
-    came: u64,
     whole: Whole,
 }
 
@@ -46,19 +45,17 @@ impl Kept {
             tail: String::new(),
             characters: 0,
             bytes: 0,
-            came: 0,
             whole: Whole::Head,
         }
     }
 
-    /// Bytes that came, before they were cleaned.
-    pub(crate) fn came(&self) -> u64 {
-        self.came
+    /// Bytes that are kept: what was cleaned away does not count, and what was made readable counts as that.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// Adds bytes.
     pub(crate) async fn push(&mut self, bytes: &[u8], context: &Context) {
-        self.came = self.came.saturating_add(bytes.len() as u64);
         let mut text = String::new();
         self.cleaner.push(bytes, &mut text);
         self.add(text, context).await;

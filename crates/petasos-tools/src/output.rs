@@ -22,19 +22,48 @@ impl Problem {
         Self { error: Text::from(error), cause: cause.into(), hint: hint.into() }
     }
 
-    /// The JSON text of it.
-    pub(crate) fn json(&self) -> String {
-        // Each part alone is short, but for names and patterns that the model made long. Together they fit the
-        // smallest cap, since an error that is cut is no JSON any more.
-        let short = |text: &Text, cap| Bounded::new(text, Cap(cap), "shortened").text().clone();
-        let (error, cause, hint) = (short(&self.error, 100), short(&self.cause, 800), short(&self.hint, 400));
+    /// The JSON text of it, in so many characters whatever its parts are made of: an error that is cut is no JSON any
+    /// more.
+    pub(crate) fn json(&self, cap: Cap) -> String {
+        // Each part alone is short, but for names and patterns that the model made long.
+        let short = |text: &Text, most| Bounded::new(text, Cap(most), "shortened").text().clone();
+        let parts = [short(&self.error, 100), short(&self.cause, 800), short(&self.hint, 400)];
+        let [error, cause, hint] = &parts;
+        let json = Trouble { error, cause, hint }.json();
+        if json.chars().count() <= cap.0 {
+            return json;
+        }
+        // A character may become six of JSON.
+        let room = cap.0.saturating_sub(Trouble { error: "", cause: "", hint: "" }.json().chars().count());
+        let error = written_in(error, room / 8);
+        let hint = written_in(hint, room / 3);
+        let cause = written_in(cause, room.saturating_sub(written(&error)).saturating_sub(written(&hint)));
         Trouble { error: &error, cause: &cause, hint: &hint }.json()
     }
 
     /// What the model reads of a call that was not understood.
     pub(crate) fn bounded(&self) -> Bounded {
-        Bounded::new(&self.json(), Cap::RESULT, "the rest is not kept")
+        Bounded::new(&self.json(Problem::USUAL), Cap::RESULT, "the rest is not kept")
     }
+
+    /// Characters of an error where its place has no cap of its own: as many as the smallest cap of a result.
+    pub(crate) const USUAL: Cap = Cap(2_000);
+}
+
+/// Characters of a text as JSON has it, without its quotes.
+fn written(text: &str) -> usize {
+    let json = Trouble { error: text, cause: "", hint: "" }.json();
+    json.chars().count().saturating_sub(Trouble { error: "", cause: "", hint: "" }.json().chars().count())
+}
+
+/// As much of a text as JSON has in so many characters.
+fn written_in(text: &Text, room: usize) -> Text {
+    let (mut cap, mut short) = (room, Bounded::new(text, Cap(room), "shortened"));
+    while cap > 0 && written(short.text()) > room {
+        cap = (cap * room / written(short.text())).min(cap - 1);
+        short = Bounded::new(text, Cap(cap), "shortened");
+    }
+    short.text().clone()
 }
 
 /// What a tool has to say.
@@ -62,6 +91,8 @@ pub(crate) enum Source {
 pub(crate) enum Shown {
     /// All of it; a blob is made of what is longer than the cap.
     All(String),
+    /// What went wrong; shortened to fit the cap.
+    Problem(Problem),
     /// What was chosen to fit the cap.
     Part {
         /// The text.
@@ -93,7 +124,12 @@ impl Told {
 
 impl From<Problem> for Told {
     fn from(problem: Problem) -> Self {
-        Self { outcome: Outcome::Error, ..Self::ok(problem.json()) }
+        Self {
+            outcome: Outcome::Error,
+            shown: Shown::Problem(problem),
+            facts: Vec::new(),
+            from: Source::Here,
+        }
     }
 }
 
@@ -109,6 +145,10 @@ pub(crate) async fn output(context: &Context, began: Instant, told: Told) -> Too
                 let blob = keep(&*context.blobs, text.clone().into_bytes()).await;
                 (Bounded::new(&text, context.cap, &whole(&blob)), bytes, blob.ok())
             }
+        }
+        Shown::Problem(problem) => {
+            let text = problem.json(context.cap);
+            (Bounded::new(&text, context.cap, "the rest is not kept"), text.len() as u64, None)
         }
         Shown::Part { text, bytes, blob } => {
             (Bounded::new(&text, context.cap, "ask for less at once"), bytes, blob)

@@ -1,5 +1,6 @@
 //! The settings of a run, from all layers.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use petasos_core::bounded::Cap;
@@ -213,7 +214,7 @@ impl Settings {
             limits,
             serial: flags.deterministic || home.tools.serial.unwrap_or(false),
             run_tests: home.tools.run_tests,
-            result_cap: home.tools.result_chars.map_or(Cap::RESULT, Cap),
+            result_cap: result_cap(home.tools.result_chars)?,
             disabled,
             on_ask: home.policy.on_ask,
             timeouts,
@@ -248,6 +249,25 @@ fn model_of(environment: &Environment) -> Result<ModelNamed, ConfigError> {
         api_key_env: variable("PETASOS_API_KEY_ENV"),
         ..ModelNamed::default()
     })
+}
+
+/// The fewest and the most characters that a result may be given. With fewer an error or the end of a page that says
+/// how to go on would not fit; with more it would be more than is held in memory of an output.
+const RESULT_CHARS: RangeInclusive<usize> = 2_000..=1_000_000;
+
+/// The cap of results that a person set.
+fn result_cap(characters: Option<usize>) -> Result<Cap, ConfigError> {
+    match characters {
+        None => Ok(Cap::RESULT),
+        Some(characters) if RESULT_CHARS.contains(&characters) => Ok(Cap(characters)),
+        Some(characters) => Err(ConfigError::Setting(format!(
+            "`tools.result_chars` is {characters}, in the config.yaml of the home folder; write a number from {} to {}, \
+             or leave it out for {}",
+            RESULT_CHARS.start(),
+            RESULT_CHARS.end(),
+            Cap::RESULT.0
+        ))),
+    }
 }
 
 /// A wait that a person set. None at all would fail everything before it is answered.

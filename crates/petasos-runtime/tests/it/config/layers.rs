@@ -135,6 +135,22 @@ fn a_number_that_is_none_is_told() {
     assert_eq!(told, "PETASOS_API_MODE is \"chatt\"; it may be chat, responses or messages");
 }
 
+/// With fewer no error fits, with more the whole would be in memory.
+#[test]
+fn t08_the_cap_of_results_has_bounds() {
+    let set = |characters: &str| Layers::new().home(&format!("tools: {{result_chars: {characters}}}\n"));
+    for characters in [2_000, 1_000_000] {
+        assert_eq!(set(&characters.to_string()).setup().unwrap().settings.result_cap.0, characters);
+    }
+    for characters in ["0", "1999", "1000001"] {
+        let told = format!(
+            "`tools.result_chars` is {characters}, in the config.yaml of the home folder; write a number from 2000 to \
+             1000000, or leave it out for 50000"
+        );
+        assert_eq!(set(characters).refusal(), told);
+    }
+}
+
 /// Nothing that a file can hold ends the program.
 #[test]
 fn a_config_file_of_any_bytes_is_read_or_refused() {

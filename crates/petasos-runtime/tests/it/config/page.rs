@@ -44,6 +44,7 @@ fn a_file_may_hold_every_name_and_a_workspace_those_that_the_page_says() {
             "guards" => "off",
             "model.price" => "{input: 0.25, output: 2}",
             "model.temperature" => "0.7",
+            "tools.result_chars" => "7000",
             other if other.ends_with("name") || other.ends_with("provider") || other.ends_with("url") => {
                 "text"
             }

@@ -80,3 +80,27 @@ async fn l09_a_long_name_makes_no_long_error() {
         assert!(text.chars().count() <= 2_000, "{}", text.chars().count());
     }
 }
+
+/// What a path is made of may be six times as long in JSON. The error is whole under every cap, and nothing of it is
+/// kept elsewhere: there is nothing more to it.
+#[tokio::test]
+async fn l09_an_error_is_whole_json_under_any_cap_and_makes_no_blob() {
+    let mut room = Room::new();
+    let names = ["\u{1}".repeat(900), "\"\\".repeat(450), "北".repeat(5_000), "a\u{1}b".repeat(300)];
+    for cap in [200, 500, 700, 1_000, 2_000, 50_000] {
+        room.cap = petasos_core::bounded::Cap(cap);
+        for name in &names {
+            let call = crate::say::arguments(&[("path", name), ("content", "x")]);
+            for (tool, call) in
+                [("read_file", crate::say::arguments(&[("path", name)])), ("write_file", call)]
+            {
+                let output = room.call(tool, &call).await;
+                let text = output.for_model.text();
+                let is_claimed = output.outcome == Outcome::Invalid;
+                assert!(is_claimed || text.chars().count() <= cap, "{cap}: {}", text.chars().count());
+                trouble(text);
+                assert!(output.blob.is_none() && room.blobs.is_empty());
+            }
+        }
+    }
+}

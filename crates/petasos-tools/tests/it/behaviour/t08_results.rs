@@ -2,6 +2,7 @@
 
 use petasos_core::bounded::Cap;
 use petasos_core::tool::Outcome;
+use petasos_tools::Options;
 use proptest::prelude::*;
 
 use crate::say::{Room, arguments};
@@ -109,6 +110,22 @@ async fn t08_zero_bytes_are_passed_on_as_they_come() {
     // What is read of a pipe at once is 64 KiB, of which each byte becomes three.
     let largest = room.blobs.largest_piece();
     assert!(largest <= 256 * 1024, "{largest}");
+}
+
+/// What is counted is what is kept: a zero byte is three bytes of that, and what is redrawn is none.
+#[tokio::test]
+async fn t08_the_most_that_is_kept_counts_what_is_kept() {
+    let room = Room::with(Options { most_output: 300_000, ..Options::default() });
+    let call = |command| arguments(&[("command", command)]);
+    let output = room.call("run_command", &call("head -c 20000000 /dev/zero; sleep 100")).await;
+    let text = output.for_model.text();
+    assert!(text.contains("it wrote more than 300000 bytes of output"), "{text}");
+    let kept = room.blobs.only().len();
+    // What was in the pipe when it was stopped is kept too.
+    assert!((300_000..=300_000 + 4 * 3 * 64 * 1024).contains(&kept), "{kept}");
+    let redrawn = "i=0; while [ $i -lt 50000 ]; do printf 'at %05d\\r' $i; i=$((i+1)); done";
+    let output = room.call("run_command", &call(redrawn)).await;
+    assert_eq!(&**output.for_model.text(), "exit code 0\nat 49999");
 }
 
 /// A file with a few lines, and then nothing but zeros that are no line.
