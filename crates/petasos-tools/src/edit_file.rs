@@ -10,10 +10,11 @@ use serde::Deserialize;
 
 use crate::edit::{Edited, apply};
 use crate::output::{Problem, Told, blocking};
+use crate::seen::{Content, Seen, Since};
 use crate::tool::Context;
 use crate::typed::TypedTool;
-use crate::workspace::Workspace;
-use crate::write_file::{not_written, seen, stopped, writes, wrote};
+use crate::workspace::{Location, There, Workspace};
+use crate::write_file::{hash, not_written, seen, stopped, writes, wrote};
 
 /// Larger files are not edited: all of one is held in memory.
 const LARGEST: u64 = 16 * 1024 * 1024;
@@ -54,7 +55,8 @@ impl TypedTool for EditFile {
     fn claims(&self, arguments: Arguments) -> Result<Claims, Problem> {
         let location = self.workspace.find(&arguments.path)?;
         // What does not fit now may fit when an earlier call of the same reply is done.
-        let edited = self.workspace.bytes(&location, LARGEST).and_then(|old| apply(old, &arguments.edits));
+        let old = self.workspace.bytes(&location, LARGEST);
+        let edited = old.and_then(|(old, _)| apply(old, &arguments.edits));
         let content = edited.ok().map(|edited| edited.content);
         Ok(writes(&self.workspace, &location, content.as_deref()))
     }
@@ -65,24 +67,14 @@ impl TypedTool for EditFile {
 
     async fn work(&self, arguments: Arguments, context: &Context) -> Result<Told, Problem> {
         let (workspace, stop) = (Arc::clone(&self.workspace), context.stop.clone());
+        let session = Arc::clone(&context.session);
         blocking(move || {
             let location = workspace.find(&arguments.path)?;
             if stop.is_raised() {
                 return Ok(stopped(&location));
             }
-            let edited = workspace.bytes(&location, LARGEST).and_then(|old| apply(old, &arguments.edits));
-            let written = edited.and_then(|edited| {
-                workspace.replace(&location, &edited.content).map(|(_, lasting)| (edited, lasting))
-            });
-            Ok(match written {
-                Ok((Edited { content, places, count }, lasting)) => {
-                    let lines: Vec<String> = places.iter().map(u64::to_string).collect();
-                    let many = if count == 1 { "place" } else { "places" };
-                    let dots = if count > places.len() { ", …" } else { "" };
-                    let (name, lines, note) = (location.name(), lines.join(", "), lasting.note());
-                    let text = format!("edited {count} {many} in {name} (line {lines}{dots}){note}");
-                    Told::ok(text).with(wrote(&location, &content))
-                }
+            Ok(match edit(&workspace, &session.seen, &location, &arguments.edits) {
+                Ok(told) => told,
                 Err(problem) => not_written(&location, problem),
             })
         })
@@ -92,4 +84,25 @@ impl TypedTool for EditFile {
     async fn probe(&self, probe: &Json) -> Outcome {
         seen(Arc::clone(&self.workspace), probe.clone()).await
     }
+}
+
+fn edit(workspace: &Workspace, known: &Seen, location: &Location, edits: &[Edit]) -> Result<Told, Problem> {
+    let (old, stamp) = workspace.bytes(location, LARGEST)?;
+    let since = known.since(location, &Content { stamp: Some(stamp), hash: Some(hash(&old)) });
+    let Edited { content, places, count } = apply(old, edits)?;
+    let (_, lasting) = workspace.replace(location, &content, There::File(stamp))?;
+    known.edited(location, since, hash(&content));
+    let lines: Vec<String> = places.iter().map(u64::to_string).collect();
+    let many = if count == 1 { "place" } else { "places" };
+    let dots = if count > places.len() { ", …" } else { "" };
+    let changed = match since {
+        Since::Unknown | Since::Same => "",
+        Since::Changed => {
+            "; the file was changed by a command or another program since you read it: read it again before \
+             you rely on the rest"
+        }
+    };
+    let (name, lines, note) = (location.name(), lines.join(", "), lasting.note());
+    let text = format!("edited {count} {many} in {name} (line {lines}{dots}){changed}{note}");
+    Ok(Told::ok(text).with(wrote(location, &content)))
 }

@@ -53,6 +53,7 @@ pub(crate) struct Page {
     read_when_full: u64,
     size: Size,
     ended: bool,
+    notes: Vec<&'static str>,
 }
 
 impl Page {
@@ -72,12 +73,23 @@ impl Page {
             read_when_full: 0,
             size: Size::Unknown,
             ended: false,
+            notes: Vec::new(),
         }
     }
 
     /// Tells the size of the whole.
     pub(crate) fn whole(&mut self, size: Size) {
         self.size = size;
+    }
+
+    /// Says something more below it.
+    pub(crate) fn note(&mut self, note: &'static str) {
+        self.notes.push(note);
+    }
+
+    /// True if all of the text is on it.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.from == Point::default() && self.next.is_none() && self.ended
     }
 
     /// True if nothing has come yet.
@@ -159,6 +171,7 @@ impl Page {
         if bytes.windows(2).any(|pair| pair == b"\r\n") {
             notes.push("lines end with CRLF; edit_file and write_file keep that".into());
         }
+        notes.extend(self.notes.iter().map(|note| (*note).to_owned()));
         if !notes.is_empty() {
             if !text.ends_with('\n') {
                 text.push('\n');

@@ -12,9 +12,10 @@ use serde::{Deserialize, Deserializer};
 
 use crate::output::{Problem, Shown, Told, blocking};
 use crate::page::{NoText, Page, Point, Size};
+use crate::seen::{Content, Since};
 use crate::tool::{Context, Stop};
 use crate::typed::{TypedTool, reads};
-use crate::workspace::Workspace;
+use crate::workspace::{Hashed, Location, MOST_HASHED, Workspace};
 
 /// Bytes that are read at once.
 const PIECE: u64 = 64 * 1024;
@@ -125,32 +126,52 @@ impl TypedTool for ReadFile {
             return told(&arguments.path, page, &context.stop);
         }
         let (workspace, stop) = (Arc::clone(&self.workspace), context.stop.clone());
+        let session = Arc::clone(&context.session);
         blocking(move || {
             let location = workspace.find(&arguments.path)?;
-            let (file, bytes) = workspace.file(&location)?;
             let mut page = page;
-            page.whole(Size::Bytes(bytes));
-            let mut piece = Vec::new();
-            let mut file = file;
-            loop {
-                piece.clear();
-                let read = file.by_ref().take(PIECE).read_to_end(&mut piece);
-                read.map_err(|error| unread(&arguments.path, &error.to_string()))?;
-                if page.is_at_start() && !piece.is_empty() {
-                    refuse_binary(&location.shown(), &piece, bytes)?;
-                }
-                page.push(&piece);
-                if piece.is_empty() {
-                    page.end();
-                    break;
-                }
-                if has_enough(&page) || stop.is_raised() {
-                    break;
-                }
+            let now = read_file(&workspace, &location, &mut page, &stop)?;
+            let since = session.seen.read(&location, now);
+            if since == Since::Changed && !page.is_whole() {
+                page.note("the file was changed since you read other parts of it; they may differ now");
             }
             told(&location.shown(), page, &stop)
         })
         .await
+    }
+}
+
+/// Reads as much of a file as a page needs, and answers with what the file is.
+fn read_file(
+    workspace: &Workspace,
+    location: &Location,
+    page: &mut Page,
+    stop: &Stop,
+) -> Result<Content, Problem> {
+    // Its state from before: what is changed while it is read has changed since.
+    let (mut file, stamp) = workspace.file(location)?;
+    page.whole(Size::Bytes(stamp.bytes()));
+    let (mut piece, mut hashed) = (Vec::new(), Hashed::default());
+    loop {
+        piece.clear();
+        let read = file.by_ref().take(PIECE).read_to_end(&mut piece);
+        read.map_err(|error| unread(&location.shown(), &error.to_string()))?;
+        if page.is_at_start() && !piece.is_empty() {
+            refuse_binary(&location.shown(), &piece, stamp.bytes())?;
+        }
+        page.push(&piece);
+        // Only what can be hashed to its end is: it takes longer than to read it.
+        if stamp.bytes() <= MOST_HASHED {
+            hashed.push(&piece);
+        }
+        if piece.is_empty() {
+            page.end();
+            let hash = if stamp.bytes() <= MOST_HASHED { hashed.end() } else { None };
+            return Ok(Content { stamp: Some(stamp), hash });
+        }
+        if has_enough(page) || stop.is_raised() {
+            return Ok(Content { stamp: Some(stamp), hash: None });
+        }
     }
 }
 

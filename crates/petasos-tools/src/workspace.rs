@@ -5,8 +5,10 @@
 //! part by part from the descriptor, through no link. Names are never compared as strings to decide.
 
 mod files;
+mod hashed;
 mod open;
 mod replace;
+mod stamp;
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -22,9 +24,11 @@ use rustix::fs::readlinkat;
 
 use crate::output::Problem;
 pub(crate) use files::kind_of;
+pub(crate) use hashed::{Hashed, MOST_HASHED};
 use open::{Closed, closed, folder_in};
 pub(crate) use open::{NotOpened, file_in};
 pub(crate) use replace::Replaced;
+pub(crate) use stamp::{Stamp, There};
 
 /// Links that one path may lead through; Linux has the same number.
 const MOST_LINKS: usize = 40;
@@ -53,7 +57,7 @@ pub enum WorkspaceError {
 }
 
 /// A file or folder of the workspace, by its parts after every link was followed. It need not be there.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Location(PathBuf);
 
 impl Location {

@@ -11,12 +11,11 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::output::{Problem, Told, blocking};
+use crate::seen::{Content, Seen, Since};
 use crate::tool::Context;
 use crate::typed::TypedTool;
-use crate::workspace::{Location, Replaced, Workspace};
+use crate::workspace::{Location, Replaced, There, Workspace};
 
-/// Bytes of an old file that are looked at for its line ends.
-const LOOKED_AT: u64 = 16 * 1024 * 1024;
 /// What a file begins with that names its encoding; the model never sees it.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -53,7 +52,7 @@ impl TypedTool for WriteFile {
 
     fn claims(&self, arguments: Arguments) -> Result<Claims, Problem> {
         let location = self.workspace.find(&arguments.path)?;
-        let (content, _) = as_before(&self.workspace, &location, &arguments.content);
+        let (content, _) = as_before(&self.workspace.old(&location).beginning, &arguments.content);
         Ok(writes(&self.workspace, &location, Some(&content)))
     }
 
@@ -63,26 +62,14 @@ impl TypedTool for WriteFile {
 
     async fn work(&self, arguments: Arguments, context: &Context) -> Result<Told, Problem> {
         let (workspace, stop) = (Arc::clone(&self.workspace), context.stop.clone());
+        let session = Arc::clone(&context.session);
         blocking(move || {
             let location = workspace.find(&arguments.path)?;
             if stop.is_raised() {
                 return Ok(stopped(&location));
             }
-            let (content, kept) = as_before(&workspace, &location, &arguments.content);
-            Ok(match workspace.replace(&location, &content) {
-                Ok((replaced, lasting)) => {
-                    let lines = content.split_inclusive(|byte| *byte == b'\n').count();
-                    let what = match replaced {
-                        Replaced::New => "new",
-                        Replaced::Old => "replaced",
-                    };
-                    let (bytes, name) = (content.len(), location.name());
-                    let text = format!(
-                        "wrote {bytes} bytes, {lines} lines to {name} ({what}{kept}){}",
-                        lasting.note()
-                    );
-                    Told::ok(text).with(wrote(&location, &content))
-                }
+            Ok(match write(&workspace, &session.seen, &location, &arguments.content) {
+                Ok(told) => told,
                 Err(problem) => not_written(&location, problem),
             })
         })
@@ -92,6 +79,34 @@ impl TypedTool for WriteFile {
     async fn probe(&self, probe: &Json) -> Outcome {
         seen(Arc::clone(&self.workspace), probe.clone()).await
     }
+}
+
+fn write(workspace: &Workspace, known: &Seen, location: &Location, content: &str) -> Result<Told, Problem> {
+    let old = workspace.old(location);
+    let since = match old.there {
+        There::Nothing => known.gone(location),
+        There::File(stamp) => known.since(location, &Content { stamp: Some(stamp), hash: old.hash }),
+    };
+    // What is gone cannot be lost any more.
+    if since == Since::Changed && old.there != There::Nothing {
+        let cause =
+            format!("{} was changed by a command or another program after you read it", location.shown());
+        let hint = "nothing was written; read it again with read_file, then write it with both changes, or change \
+                    a part of it with edit_file";
+        return Err(Problem::new("changed since it was read", cause, hint));
+    }
+    let (content, kept) = as_before(&old.beginning, content);
+    let (replaced, lasting) = workspace.replace(location, &content, old.there)?;
+    known.wrote(location, hash(&content));
+    let lines = content.split_inclusive(|byte| *byte == b'\n').count();
+    let what = match (replaced, since) {
+        (Replaced::New, Since::Changed) => "new; the one that you read had been removed",
+        (Replaced::New, Since::Unknown | Since::Same) => "new",
+        (Replaced::Old, _) => "replaced",
+    };
+    let (bytes, name, note) = (content.len(), location.name(), lasting.note());
+    let text = format!("wrote {bytes} bytes, {lines} lines to {name} ({what}{kept}){note}");
+    Ok(Told::ok(text).with(wrote(location, &content)))
 }
 
 /// Claims of a call that writes one file, with the probe if its content is known.
@@ -138,14 +153,14 @@ pub(crate) fn stopped(location: &Location) -> Told {
     Told { outcome: Outcome::CutShort, ..not_written(location, problem) }
 }
 
-fn hash(content: &[u8]) -> Digest {
+/// The hash of a content.
+pub(crate) fn hash(content: &[u8]) -> Digest {
     Digest(Sha256::digest(content).into())
 }
 
 /// The content with the encoding mark and the line ends that the file has: the model saw neither, so what it
 /// writes says nothing of them. Answers also with what was kept, for the result.
-fn as_before(workspace: &Workspace, location: &Location, content: &str) -> (Vec<u8>, &'static str) {
-    let old = workspace.beginning(location, LOOKED_AT);
+fn as_before(old: &[u8], content: &str) -> (Vec<u8>, &'static str) {
     let content = content.as_bytes().strip_prefix(MARK).unwrap_or(content.as_bytes());
     let ends = old.iter().filter(|byte| **byte == b'\n').count();
     let long_ends = old.windows(2).filter(|pair| pair == b"\r\n").count();

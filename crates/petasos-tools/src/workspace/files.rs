@@ -6,13 +6,23 @@ use std::path::Path;
 
 use cap_std::fs::{Dir, FileType, FileTypeExt as _, Metadata};
 use petasos_core::id::Digest;
-use sha2::{Digest as _, Sha256};
 
-use super::{Location, NotOpened, Workspace, file_in};
+use super::hashed::{Hashed, MOST_HASHED};
+use super::{Location, NotOpened, Stamp, There, Workspace, file_in};
 use crate::output::Problem;
 
-/// Bytes of a file whose hash is taken: more would hold up the call that waits for it.
-const MOST_HASHED: u64 = 64 * 1024 * 1024;
+/// Bytes of an old file that are looked at for its encoding and its line ends.
+const LOOKED_AT: usize = 16 * 1024 * 1024;
+
+/// A file as it is before it is written.
+#[derive(Debug)]
+pub(crate) struct Old {
+    pub(crate) there: There,
+    /// As much of it as is looked at; nothing if it is not there or cannot be read.
+    pub(crate) beginning: Vec<u8>,
+    /// Of all of it; none if it is too large or cannot be read.
+    pub(crate) hash: Option<Digest>,
+}
 
 impl Workspace {
     /// Opens a folder.
@@ -35,8 +45,8 @@ impl Workspace {
         looked.map_err(|error| self.of_file(location, &error))
     }
 
-    /// Opens a regular file to read it, and answers with its size. Never waits for who is at the other end.
-    pub(crate) fn file(&self, location: &Location) -> Result<(File, u64), Problem> {
+    /// Opens a regular file to read it, and answers with its state. Never waits for who is at the other end.
+    pub(crate) fn file(&self, location: &Location) -> Result<(File, Stamp), Problem> {
         let not_opened = |why| self.not_opened(location, why);
         let Some((folder, name)) = self.holder(location).map_err(not_opened)? else {
             return Err(a_folder(location));
@@ -48,12 +58,12 @@ impl Workspace {
         let metadata = Metadata::from_file(&file).map_err(|error| self.of_file(location, &error))?;
         // Looked at again, since another one may be there by now.
         regular(location, metadata.file_type())?;
-        Ok((file, metadata.len()))
+        Ok((file, Stamp::of(&metadata)))
     }
 
-    /// Reads a regular file of at most `most` bytes.
-    pub(crate) fn bytes(&self, location: &Location, most: u64) -> Result<Vec<u8>, Problem> {
-        let (file, _) = self.file(location)?;
+    /// Reads a regular file of at most `most` bytes, and answers also with its state when that began.
+    pub(crate) fn bytes(&self, location: &Location, most: u64) -> Result<(Vec<u8>, Stamp), Problem> {
+        let (file, stamp) = self.file(location)?;
         let mut bytes = Vec::new();
         let read = file.take(most.saturating_add(1)).read_to_end(&mut bytes);
         read.map_err(|error| self.of_file(location, &error))?;
@@ -65,34 +75,43 @@ impl Workspace {
                 "change it with run_command (sed, python3)",
             ));
         }
-        Ok(bytes)
+        Ok((bytes, stamp))
     }
 
-    /// The first bytes of a regular file, at most `most`; none if there is no file that can be read.
-    pub(crate) fn beginning(&self, location: &Location, most: u64) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        let Ok((file, _)) = self.file(location) else { return bytes };
+    /// A file as it is before it is written.
+    pub(crate) fn old(&self, location: &Location) -> Old {
+        let there = self.look(location).map_or(There::Nothing, |there| There::File(Stamp::of(&there)));
+        let mut old = Old { there, beginning: Vec::new(), hash: None };
+        let Ok((file, stamp)) = self.file(location) else { return old };
+        old.there = There::File(stamp);
+        let mut hashed = Hashed::default();
         // What was read before an error is the beginning all the same.
-        file.take(most).read_to_end(&mut bytes).ok();
-        bytes
+        let whole = in_pieces(file, |piece| {
+            let room = LOOKED_AT.saturating_sub(old.beginning.len());
+            old.beginning.extend(piece.iter().take(room));
+            hashed.push(piece);
+            !hashed.is_too_large()
+        });
+        old.hash = whole.ok().and_then(|()| hashed.end());
+        old
     }
 
     /// The hash of a file's content; none if there is no file that can be read. A problem if it is too large to
     /// be looked through.
     pub(crate) fn hash(&self, location: &Location) -> Result<Option<Digest>, Problem> {
-        let Ok((file, bytes)) = self.file(location) else { return Ok(None) };
+        let Ok((file, stamp)) = self.file(location) else { return Ok(None) };
         // Asked first, so that nothing of what is too large is read; it may still grow while it is.
-        let mut file = file.take(MOST_HASHED.saturating_add(1));
-        let (mut hash, mut piece, mut read) = (Sha256::new(), vec![0; 64 * 1024], 0_u64);
-        while bytes <= MOST_HASHED && read <= MOST_HASHED {
-            match file.read(&mut piece) {
-                Ok(0) => return Ok(Some(Digest(hash.finalize().into()))),
-                Ok(length) => {
-                    hash.update(piece.get(..length).unwrap_or_default());
-                    read = read.saturating_add(length as u64);
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => return Ok(None),
+        if stamp.bytes() <= MOST_HASHED {
+            let mut hashed = Hashed::default();
+            let read = in_pieces(file, |piece| {
+                hashed.push(piece);
+                !hashed.is_too_large()
+            });
+            if read.is_err() {
+                return Ok(None);
+            }
+            if let Some(hash) = hashed.end() {
+                return Ok(Some(hash));
             }
         }
         let cause = format!("{} has more than {MOST_HASHED} bytes", location.shown());
@@ -179,4 +198,18 @@ pub(super) fn regular(location: &Location, kind: FileType) -> Result<(), Problem
 fn a_folder(location: &Location) -> Problem {
     let cause = format!("{} is a folder", location.shown());
     Problem::new("a folder, not a file", cause, "list_files shows what is in it")
+}
+
+/// Reads a file to its end, or until a piece is the last one that is wanted.
+fn in_pieces(mut file: File, mut take: impl FnMut(&[u8]) -> bool) -> io::Result<()> {
+    let mut piece = vec![0; 64 * 1024];
+    loop {
+        match file.read(&mut piece) {
+            Ok(0) => return Ok(()),
+            Ok(length) if !take(piece.get(..length).unwrap_or_default()) => return Ok(()),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
 }

@@ -6,11 +6,11 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use cap_std::fs::{Dir, Metadata, OpenOptions, OpenOptionsExt as _, Permissions, PermissionsExt as _};
-use rustix::fs::{Access, AtFlags, Mode, OFlags};
+use rustix::fs::{Access, AtFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
 use super::files::regular;
-use super::{Location, NotOpened, Workspace};
+use super::{Location, NotOpened, Stamp, There, Workspace};
 use crate::output::Problem;
 
 /// What a written file was before.
@@ -45,37 +45,68 @@ impl Lasting {
 
 impl Workspace {
     /// Gives a file its content, whole or not at all: written and synced under another name in the same
-    /// folder, then renamed. Its mode is kept; folders on the way are made.
-    pub(crate) fn replace(&self, location: &Location, bytes: &[u8]) -> Result<(Replaced, Lasting), Problem> {
+    /// folder, then renamed. Its mode is kept; folders on the way are made. What is no longer as it was when the
+    /// content was made is left alone; a change in the moment between the last look and the rename is not seen.
+    pub(crate) fn replace(
+        &self,
+        location: &Location,
+        bytes: &[u8],
+        there: There,
+    ) -> Result<(Replaced, Lasting), Problem> {
         let Some((parent, name)) = location.split() else {
             return Err(Problem::new("a folder", "the workspace is no file", "give the path of a file"));
         };
         let failed = |error: io::Error| self.of_file(location, &error);
         let Made { folder, holders } = self.make(&parent).map_err(|why| self.no_folder(&parent, why))?;
-        let before = match folder.symlink_metadata(&name) {
-            Ok(there) => Some(there),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(failed(error)),
-        };
-        if let Some(there) = &before {
-            regular(location, there.file_type())?;
-            writable(location, &folder, &name, there)?;
+        let before = now(&folder, &name).map_err(failed)?;
+        if let Some(before) = &before {
+            regular(location, before.file_type())?;
+            writable(location, &folder, &name, before)?;
         }
         let unfinished = unfinished_name();
         // From here on that name is ours to remove, and not before: it may be another's.
         let file = begin(&folder, &unfinished, before.as_ref()).map_err(failed)?;
-        let written = write_synced(file, bytes, before.as_ref())
-            .and_then(|()| folder.rename(&unfinished, &folder, &name));
-        if let Err(error) = written {
+        let written = write_synced(file, bytes, before.as_ref()).map_err(failed);
+        if let Err(problem) = written.and_then(|()| self.rename(location, &folder, &unfinished, there)) {
             // Nothing is left behind, so far as the disk lets us.
             folder.remove_file(&unfinished).ok();
-            return Err(failed(error));
+            return Err(problem);
         }
         let lasting = match std::iter::once(&folder).chain(holders.iter().rev()).try_for_each(sync) {
             Ok(()) => Lasting::Synced,
             Err(error) => Lasting::Unsure(error.to_string()),
         };
         Ok((if before.is_some() { Replaced::Old } else { Replaced::New }, lasting))
+    }
+
+    /// Gives what was written its name, if what has that name is still what it was.
+    fn rename(
+        &self,
+        location: &Location,
+        folder: &Dir,
+        unfinished: &OsStr,
+        there: There,
+    ) -> Result<(), Problem> {
+        let Some((_, name)) = location.split() else { return Ok(()) };
+        let failed = |error: io::Error| self.of_file(location, &error);
+        let is_same = match (there, now(folder, &name).map_err(failed)?) {
+            (There::Nothing, None) => true,
+            (There::File(stamp), Some(now)) => stamp == Stamp::of(&now),
+            (There::Nothing, Some(_)) | (There::File(_), None) => false,
+        };
+        if !is_same {
+            return Err(changed_meanwhile(location));
+        }
+        if there == There::Nothing {
+            match rustix::fs::renameat_with(folder, unfinished, folder, &name, RenameFlags::NOREPLACE) {
+                Ok(()) => return Ok(()),
+                Err(Errno::EXIST) => return Err(changed_meanwhile(location)),
+                // Not every disk knows it; then the look a moment ago must do.
+                Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+                Err(error) => return Err(failed(error.into())),
+            }
+        }
+        folder.rename(unfinished, folder, &name).map_err(failed)
     }
 
     /// Opens a folder by its parts, and makes those that are not there.
@@ -109,6 +140,21 @@ impl Workspace {
         }
         opened
     }
+}
+
+/// What has a name in a folder now; no link is followed.
+fn now(folder: &Dir, name: &OsStr) -> io::Result<Option<Metadata>> {
+    match folder.symlink_metadata(name) {
+        Ok(there) => Ok(Some(there)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn changed_meanwhile(location: &Location) -> Problem {
+    let cause = format!("another program changed {} while it was being written", location.shown());
+    let hint = "nothing was written; read it again, then write it with both changes";
+    Problem::new("changed meanwhile", cause, hint)
 }
 
 /// A folder, opened.

@@ -13,6 +13,7 @@ mod t02_commands;
 mod t02_files;
 mod t03_closed;
 mod t03_race;
+mod t03_seen;
 mod t03_workspace;
 mod t03_writes;
 mod t08_results;
