@@ -1,9 +1,15 @@
-//! Replacing pieces of a text byte for byte, where line ends alone may differ.
+//! Replacing pieces of a text, where line ends alone may differ.
 //!
-//! The text is searched as if every line ended with LF, and changed as it is: what is not replaced keeps its
-//! bytes, whatever its encoding, and what is put in gets the line ends of what it replaces.
+//! The text is searched as if every line ended with LF, and changed in its bytes: what is not replaced keeps them,
+//! whatever the encoding, and what is put in is written as the rest of the file is, with the line ends of what it
+//! replaces. What may be half a letter is never touched.
+
+use std::borrow::Cow;
+use std::ops::Range;
 
 use crate::edit_file::Edit;
+use crate::encoding::{Decoded, Encoding, NoForm};
+use crate::near::{nearest, without_numbers};
 use crate::output::Problem;
 
 /// Places told of in an error.
@@ -12,19 +18,30 @@ const MOST_TOLD: usize = 20;
 const MOST_PLACES: usize = 1_000;
 /// Bytes of what comes out: a short piece that is there often, and is replaced by a long one, could fill the memory.
 const LARGEST: usize = 64 * 1024 * 1024;
-/// Lines looked at for one that is like what was not found.
-const MOST_COMPARED: usize = 50_000;
 
 /// A text after its edits.
 #[derive(Debug)]
 pub(crate) struct Edited {
     /// All of it.
     pub(crate) content: Vec<u8>,
+    /// How it is written.
+    pub(crate) encoding: Encoding,
     /// The lines where edits were made, each as it was counted when that edit was made. The first ones, if
     /// there are very many.
     pub(crate) places: Vec<u64>,
     /// How many there are.
     pub(crate) count: usize,
+    /// What became of its last line.
+    pub(crate) end: End,
+}
+
+/// What became of the end of the last line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// It is as it was.
+    Same,
+    /// It had one and has none.
+    Lost,
 }
 
 /// Makes edits in their order.
@@ -33,9 +50,21 @@ pub(crate) fn apply(content: Vec<u8>, edits: &[Edit]) -> Result<Edited, Problem>
         let hint = "give at least one edit with old and new";
         return Err(Problem::new("no edits", "the list of edits is empty", hint));
     }
-    let mut edited = Edited { content, places: Vec::new(), count: 0 };
+    // Told once: what is put in must not make it another.
+    let encoding = Encoding::of(content.get(..Encoding::BEGINNING).unwrap_or(&content));
+    let before = content.clone();
+    let mut edited = Edited { content, encoding, places: Vec::new(), count: 0, end: End::Same };
     for (number, edit) in (1..).zip(edits) {
         one(&mut edited, edit, &format!("edit {number} of {}", edits.len()))?;
+    }
+    if edited.content == before {
+        let cause = "with all edits made the file is as it was";
+        let hint = "line ends are kept as they are; leave the edits out, or give another new text";
+        return Err(Problem::new("no change", cause, hint));
+    }
+    let newline = encoding.encode("\n").unwrap_or_default();
+    if before.ends_with(&newline) && !edited.content.is_empty() && !edited.content.ends_with(&newline) {
+        edited.end = End::Lost;
     }
     Ok(edited)
 }
@@ -50,178 +79,255 @@ fn one(edited: &mut Edited, edit: &Edit, which: &str) -> Result<(), Problem> {
         let hint = "leave the edit out, or give another new text";
         return Err(Problem::new("no change", format!("{which} has the same old and new text"), hint));
     }
-    let plain = short_ends(&edited.content);
+    let read = edited.encoding.decode(&edited.content);
+    let plain = Plain::new(&read);
     // One place is enough to go on if all are meant; a second one is looked for if not.
-    let few = find(&plain.text, &old).take(2).count();
-    match (few, edit.all.unwrap_or(false)) {
-        (0, _) => Err(not_found(&plain.text, &old, which)),
-        (1, _) | (_, true) => replace(edited, &plain, (&old, &edit.new), which),
-        (_, false) => Err(ambiguous(&plain.text, &old, which)),
-    }
+    let few = plain.find(&old).take(2).count();
+    let replaced = match (few, edit.all.unwrap_or(false)) {
+        (0, _) => return Err(not_found(&plain, &old, which)),
+        (1, _) | (_, true) => replace(edited, &plain, (&old, &edit.new), which)?,
+        (_, false) => return Err(ambiguous(&plain, &old, which)),
+    };
+    edited.content = replaced.content;
+    edited.count += replaced.count;
+    let room = MOST_PLACES.saturating_sub(edited.places.len());
+    edited.places.extend(replaced.places.into_iter().take(room));
+    Ok(())
+}
+
+/// What one edit made of the content.
+struct Made {
+    content: Vec<u8>,
+    places: Vec<u64>,
+    count: usize,
 }
 
 /// Replaces every place of the first text by the second.
 fn replace(
-    edited: &mut Edited,
-    plain: &ShortEnds,
+    edited: &Edited,
+    plain: &Plain<'_>,
     (old, new): (&str, &str),
     which: &str,
-) -> Result<(), Problem> {
-    let whole = ends_of(&edited.content);
-    let mut content = Vec::with_capacity(edited.content.len());
+) -> Result<Made, Problem> {
+    let (from_whole, text) = (&edited.content, plain.read.text());
+    let whole = Ends::of(text);
+    let mut made = Made { content: Vec::with_capacity(from_whole.len()), places: Vec::new(), count: 0 };
     let (mut kept_to, mut lines) = (0, Lines::new(&plain.text));
-    for start in find(&plain.text, old) {
-        let (from, to) = (plain.original(start), plain.original(start + old.len()));
-        content.extend_from_slice(edited.content.get(kept_to..from).unwrap_or_default());
-        let replaced = edited.content.get(from..to).unwrap_or_default();
-        let ends = if replaced.contains(&b'\n') { ends_of(replaced) } else { whole };
-        content.extend_from_slice(&with_ends(new, ends));
-        if content.len() > LARGEST {
+    for start in plain.find(old) {
+        let (begins, ends) = (plain.original(start), plain.original(start + old.len()));
+        let (from, to) = (plain.read.byte_of(begins), plain.read.byte_of(ends));
+        made.content.extend_from_slice(from_whole.get(kept_to..from).unwrap_or_default());
+        let replaced = text.get(begins..ends).unwrap_or_default();
+        let line_ends = if replaced.contains('\n') { Ends::of(replaced) } else { whole };
+        let written = edited.encoding.encode(&line_ends.give(new));
+        let written = written.map_err(|error| no_form(&error, which))?;
+        if plain.begins_beside_a_flaw(start) {
+            stays_whole(from_whole, from..to, &written, edited.encoding, which)?;
+        }
+        made.content.extend_from_slice(&written);
+        if made.content.len() > LARGEST {
             let cause = format!("with {which} the file would have more than {LARGEST} bytes");
             let hint = "replace less at once, or use run_command (sed, python3); nothing was changed";
             return Err(Problem::new("the file would be too large", cause, hint));
         }
         kept_to = to;
-        edited.count += 1;
-        if edited.places.len() < MOST_PLACES {
-            edited.places.push(lines.of(start));
+        made.count += 1;
+        if made.places.len() < MOST_PLACES {
+            made.places.push(lines.of(start));
         }
     }
-    content.extend_from_slice(edited.content.get(kept_to..).unwrap_or_default());
-    edited.content = content;
+    made.content.extend_from_slice(from_whole.get(kept_to..).unwrap_or_default());
+    Ok(made)
+}
+
+/// A byte that is no letter would take what follows it for its second half.
+fn stays_whole(
+    content: &[u8],
+    place: Range<usize>,
+    written: &[u8],
+    encoding: Encoding,
+    which: &str,
+) -> Result<(), Problem> {
+    let before = place.start.checked_sub(1).and_then(|at| content.get(at));
+    let followed = content.get(place.start);
+    let follows = written.first().or_else(|| content.get(place.end));
+    let would_join = follows.is_some_and(|byte| matches!(byte, b'0'..=b'9' | b'@'..=b'~' | 0x80..));
+    let is_other = followed != follows && !matches!(encoding, Encoding::Utf16(..));
+    if before.is_some_and(|byte| *byte >= 0x80) && would_join && is_other {
+        let cause =
+            format!("before the old text of {which} are bytes that are no letter of {}", encoding.name());
+        let hint = "they could take what comes after them for their second half: let old and new begin with the same \
+                    sign, or use run_command (sed, python3); nothing was changed";
+        return Err(Problem::new("not safe", cause, hint));
+    }
     Ok(())
 }
 
 /// A text in which every line ends with LF alone.
-struct ShortEnds {
-    text: Vec<u8>,
+struct Plain<'a> {
+    read: &'a Decoded<'a>,
+    text: Cow<'a, str>,
     /// Places in `text` before which a CR was left out.
     left_out: Vec<usize>,
+    /// Where it may be changed.
+    sure: Vec<Range<usize>>,
 }
 
-impl ShortEnds {
-    /// Where a place of the text is in the original.
+impl<'a> Plain<'a> {
+    fn new(read: &'a Decoded<'a>) -> Self {
+        let (text, left_out) = short_ends(read.text());
+        let mut plain = Self { read, text, left_out, sure: Vec::new() };
+        let pieces = read.sure().map(|(from, piece)| plain.short(from)..plain.short(from + piece.len()));
+        let sure: Vec<Range<usize>> = pieces.collect();
+        plain.sure = sure;
+        plain
+    }
+
+    /// Where a place of it is in the text as it was read.
     fn original(&self, place: usize) -> usize {
         place + self.left_out.partition_point(|left_out| *left_out < place)
     }
+
+    /// Where a place of the text as it was read is in it.
+    fn short(&self, place: usize) -> usize {
+        let (mut low, mut high) = (0, self.left_out.len());
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            // Where that CR was.
+            let at = self.left_out.get(middle).map_or(usize::MAX, |left_out| left_out + middle);
+            if at < place {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        place - low
+    }
+
+    /// Places of a piece that do not overlap, where it may be changed.
+    fn find<'b>(&'b self, piece: &'b str) -> impl Iterator<Item = usize> + 'b {
+        self.sure.iter().flat_map(move |sure| {
+            let part = self.text.get(sure.clone()).unwrap_or_default();
+            part.match_indices(piece).map(move |(place, _)| sure.start + place)
+        })
+    }
+
+    /// True if what stands before a place may not be changed.
+    fn begins_beside_a_flaw(&self, place: usize) -> bool {
+        place > 0 && self.sure.binary_search_by_key(&place, |sure| sure.start).is_ok()
+    }
 }
 
-fn short_ends(original: &[u8]) -> ShortEnds {
-    let mut short = ShortEnds { text: Vec::with_capacity(original.len()), left_out: Vec::new() };
-    let mut rest = original.iter().peekable();
-    while let Some(byte) = rest.next() {
-        if *byte == b'\r' && rest.peek() == Some(&&b'\n') {
-            short.left_out.push(short.text.len());
-        } else {
-            short.text.push(*byte);
+/// A text with LF for CRLF, and the places before which a CR was left out.
+fn short_ends(text: &str) -> (Cow<'_, str>, Vec<usize>) {
+    if !text.contains("\r\n") {
+        return (Cow::Borrowed(text), Vec::new());
+    }
+    let (mut short, mut left_out) = (String::with_capacity(text.len()), Vec::new());
+    let mut lines = text.split("\r\n").peekable();
+    while let Some(line) = lines.next() {
+        short.push_str(line);
+        if lines.peek().is_some() {
+            left_out.push(short.len());
+            short.push('\n');
         }
     }
-    short
-}
-
-/// Places of a piece that do not overlap. Text is searched between the bytes that are none: a piece that is text
-/// cannot reach over them.
-fn find<'a>(text: &'a [u8], piece: &'a str) -> impl Iterator<Item = usize> + 'a {
-    let chunks = text.utf8_chunks().scan(0, |from, chunk| {
-        let begins = *from;
-        *from += chunk.valid().len() + chunk.invalid().len();
-        Some((begins, chunk.valid()))
-    });
-    chunks.flat_map(move |(begins, valid)| valid.match_indices(piece).map(move |(place, _)| begins + place))
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Ends {
-    Short,
-    Long,
+    (Cow::Owned(short), left_out)
 }
 
 /// The line ends that most lines of a text have.
-fn ends_of(text: &[u8]) -> Ends {
-    let all = text.iter().filter(|byte| **byte == b'\n').count();
-    let long = text.windows(2).filter(|pair| pair == b"\r\n").count();
-    if long * 2 > all { Ends::Long } else { Ends::Short }
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ends {
+    /// LF.
+    Short,
+    /// CRLF.
+    Long,
+    /// It has one line.
+    None,
 }
 
-fn with_ends(new: &str, ends: Ends) -> Vec<u8> {
-    match ends {
-        // A CR that is given for a text without them is meant.
-        Ends::Short => new.as_bytes().to_vec(),
-        Ends::Long => {
-            let short = short_ends(new.as_bytes()).text;
-            let lines: Vec<&[u8]> = short.split(|byte| *byte == b'\n').collect();
-            lines.join(&b"\r\n"[..])
+impl Ends {
+    /// Of a text.
+    pub(crate) fn of(text: &str) -> Self {
+        let all = text.bytes().filter(|byte| *byte == b'\n').count();
+        let long = text.matches("\r\n").count();
+        match (all, long * 2 > all) {
+            (0, _) => Self::None,
+            (_, true) => Self::Long,
+            (_, false) => Self::Short,
+        }
+    }
+
+    /// A text with these ends. A CR alone is meant.
+    fn give(self, text: &str) -> Cow<'_, str> {
+        match self {
+            Self::None => Cow::Borrowed(text),
+            Self::Short => short_ends(text).0,
+            Self::Long => Cow::Owned(short_ends(text).0.replace('\n', "\r\n")),
         }
     }
 }
 
 /// Counts lines onwards, so that many places cost no more than one.
 struct Lines<'a> {
-    text: &'a [u8],
+    text: &'a str,
     counted_to: usize,
     line: u64,
 }
 
 impl<'a> Lines<'a> {
-    fn new(text: &'a [u8]) -> Self {
+    fn new(text: &'a str) -> Self {
         Self { text, counted_to: 0, line: 1 }
     }
 
     /// The line of a place, which lies no further back than the one before.
     fn of(&mut self, place: usize) -> u64 {
         let between = self.text.get(self.counted_to..place).unwrap_or_default();
-        self.line += between.iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.line += between.bytes().filter(|byte| *byte == b'\n').count() as u64;
         self.counted_to = place;
         self.line
     }
 }
 
-fn ambiguous(text: &[u8], old: &str, which: &str) -> Problem {
-    let many = find(text, old).count();
-    let mut counted = Lines::new(text);
+fn ambiguous(plain: &Plain<'_>, old: &str, which: &str) -> Problem {
+    let many = plain.find(old).count();
+    let mut counted = Lines::new(&plain.text);
     let lines: Vec<String> =
-        find(text, old).take(MOST_TOLD).map(|place| counted.of(place).to_string()).collect();
+        plain.find(old).take(MOST_TOLD).map(|place| counted.of(place).to_string()).collect();
     let dots = if many > MOST_TOLD { ", …" } else { "" };
     let cause = format!("the old text of {which} is at {many} places: lines {}{dots}", lines.join(", "));
     Problem::new("not unique", cause, "give more of the text around it, or all: true; nothing was changed")
 }
 
-fn not_found(text: &[u8], old: &str, which: &str) -> Problem {
-    let cause = match nearest_lines(&String::from_utf8_lossy(text), old) {
-        Some((line, near)) => {
-            format!("the old text of {which} is not there; the nearest is at line {line}: {near}")
-        }
+fn not_found(plain: &Plain<'_>, old: &str, which: &str) -> Problem {
+    if let Some(place) = plain.text.find(old) {
+        let line = Lines::new(&plain.text).of(place);
+        let cause = format!("the old text of {which} is at line {line}, beside bytes that are no letter");
+        let hint = "it may be half of a letter there; give another piece, or use run_command (sed, python3); nothing was \
+                    changed";
+        return Problem::new("not safe", cause, hint);
+    }
+    if without_numbers(old).is_some_and(|old| plain.text.contains(&*old)) {
+        let cause =
+            format!("the lines of the old text of {which} begin with numbers, which are not in the file");
+        let hint = "give the same text without the line numbers; nothing was changed";
+        return Problem::new("no match", cause, hint);
+    }
+    let cause = match nearest(&plain.text, old) {
+        Some(near) => format!(
+            "the old text of {which} is not there; {}; the nearest is at line {}: {}",
+            near.parts, near.line, near.text
+        ),
         None => format!("the old text of {which} is not there, nor any line like it"),
     };
     let hint = "read the file again and give the old text exactly as it stands there; nothing was changed";
     Problem::new("no match", cause, hint)
 }
 
-/// The lines that are most like the first line of `old` that says anything, as many as `old` has.
-fn nearest_lines(text: &str, old: &str) -> Option<(usize, String)> {
-    let blank_before = old.lines().take_while(|line| line.trim().is_empty()).count();
-    let wanted = pairs(old.lines().nth(blank_before)?);
-    let scored = text.lines().take(MOST_COMPARED).enumerate().map(|(at, line)| {
-        let met = pairs(line);
-        let shared = met.iter().filter(|pair| wanted.binary_search(pair).is_ok()).count();
-        (shared * 2_000 / (met.len() + wanted.len()).max(1), at)
-    });
-    let best = scored.max_by_key(|(score, at)| (*score, usize::MAX - at));
-    // Half of its pairs of letters; 1000 is all of them.
-    let (_, at) = best.filter(|(score, _)| *score >= 500)?;
-    let first = at.saturating_sub(blank_before);
-    let count = old.lines().count().min(10);
-    let near: Vec<&str> = text.lines().skip(first).take(count).collect();
-    Some((first + 1, near.join("\n").chars().take(500).collect()))
-}
-
-/// Pairs of letters that stand beside each other, without white space; sorted.
-fn pairs(line: &str) -> Vec<(char, char)> {
-    let letters: Vec<char> = line.chars().filter(|letter| !letter.is_whitespace()).take(300).collect();
-    let mut pairs: Vec<(char, char)> = letters.iter().copied().zip(letters.iter().copied().skip(1)).collect();
-    if let ([only], true) = (letters.as_slice(), pairs.is_empty()) {
-        pairs.push((*only, *only));
-    }
-    pairs.sort_unstable();
-    pairs
+/// What is to be put in cannot be written as the rest of the file is.
+fn no_form(error: &NoForm, which: &str) -> Problem {
+    let cause = format!("the new text of {which}: {error}, which the file is written in");
+    let hint =
+        "use other letters, or write the file as UTF-8 with run_command first (iconv); nothing was changed";
+    Problem::new("a letter cannot be written", cause, hint)
 }

@@ -8,7 +8,8 @@ use petasos_core::tool::Outcome;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::edit::{Edited, apply};
+use crate::edit::{Edited, End, apply};
+use crate::encoding::Encoding;
 use crate::output::{Problem, Told, blocking};
 use crate::seen::{Content, Seen, Since};
 use crate::tool::Context;
@@ -89,7 +90,7 @@ impl TypedTool for EditFile {
 fn edit(workspace: &Workspace, known: &Seen, location: &Location, edits: &[Edit]) -> Result<Told, Problem> {
     let (old, stamp) = workspace.bytes(location, LARGEST)?;
     let since = known.since(location, &Content { stamp: Some(stamp), hash: Some(hash(&old)) });
-    let Edited { content, places, count } = apply(old, edits)?;
+    let Edited { content, encoding, places, count, end } = apply(old, edits)?;
     let (_, lasting) = workspace.replace(location, &content, There::File(stamp))?;
     known.edited(location, since, hash(&content));
     let lines: Vec<String> = places.iter().map(u64::to_string).collect();
@@ -102,7 +103,15 @@ fn edit(workspace: &Workspace, known: &Seen, location: &Location, edits: &[Edit]
              you rely on the rest"
         }
     };
+    let kept = match encoding {
+        Encoding::Utf8(_) | Encoding::Bytes => String::new(),
+        Encoding::Utf16(..) | Encoding::Gbk | Encoding::Gb18030 => format!("; {} kept", encoding.name()),
+    };
+    let end = match end {
+        End::Same => "",
+        End::Lost => "; the last line has no newline any more",
+    };
     let (name, lines, note) = (location.name(), lines.join(", "), lasting.note());
-    let text = format!("edited {count} {many} in {name} (line {lines}{dots}){changed}{note}");
+    let text = format!("edited {count} {many} in {name} (line {lines}{dots}){kept}{end}{changed}{note}");
     Ok(Told::ok(text).with(wrote(location, &content)))
 }

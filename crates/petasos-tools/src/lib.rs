@@ -21,6 +21,7 @@ mod kept;
 mod list_files;
 mod mask;
 mod names;
+mod near;
 mod nearest;
 mod node;
 mod output;

@@ -12,6 +12,7 @@ mod t02_answers;
 mod t02_commands;
 mod t02_files;
 mod t03_closed;
+mod t03_edits;
 mod t03_race;
 mod t03_seen;
 mod t03_workspace;

@@ -1,0 +1,227 @@
+//! Row T03: edits change what they name and no other byte, and say where they nearly fitted.
+
+use petasos_core::tool::Outcome;
+use petasos_tools::{Bom, Encoding, Order};
+use proptest::prelude::*;
+
+use crate::say::{Room, edit, trouble, wait};
+
+const UTF16: [Encoding; 4] = [
+    Encoding::Utf16(Order::Little, Bom::There),
+    Encoding::Utf16(Order::Big, Bom::There),
+    Encoding::Utf16(Order::Little, Bom::None),
+    Encoding::Utf16(Order::Big, Bom::None),
+];
+
+/// A file in an encoding, with its byte-order mark.
+fn in_bytes(encoding: Encoding, text: &str) -> Vec<u8> {
+    [encoding.bom(), &encoding.encode(text).unwrap()].concat()
+}
+
+/// An edit is refused with this cause, and the file stays.
+async fn nearly(file: &str, old: &str, cause: &str) {
+    let room = Room::holding("a.txt", file);
+    let output = room.call("edit_file", &edit("a.txt", old, "something else")).await;
+    assert_eq!(trouble(output.for_model.text())["cause"], cause, "{old}");
+    assert_eq!(room.get("a.txt"), file.as_bytes());
+}
+
+#[tokio::test]
+async fn case_f10_new_lines_take_the_ends_of_what_they_replace() {
+    for (before, old, new, after) in [
+        ("one\ntwo\nthree\n", "one\r\ntwo", "1\r\n2", "1\n2\nthree\n"),
+        ("one\ntwo\n", "two", "2\r\n3", "one\n2\n3\n"),
+        ("one\r\ntwo\r\n", "two", "2\n3", "one\r\n2\r\n3\r\n"),
+        ("one\r\ntwo\r\n", "two", "2\r\n3", "one\r\n2\r\n3\r\n"),
+        ("a\r\nb\nc\nd\ne\n", "a\nb", "A\nx\nB", "A\r\nx\r\nB\nc\nd\ne\n"),
+        // A file without line ends shows none to keep, and a CR alone is meant.
+        ("one", "one", "1\r\n2", "1\r\n2"),
+        ("one\ntwo\n", "two", "2\r3", "one\n2\r3\n"),
+    ] {
+        let room = Room::holding("a.txt", before);
+        room.call("edit_file", &edit("a.txt", old, new)).await;
+        assert_eq!(String::from_utf8(room.get("a.txt")).unwrap(), after, "{before:?} {old:?} {new:?}");
+    }
+}
+
+#[tokio::test]
+async fn case_f14_edits_that_leave_the_file_as_it_is_are_no_success() {
+    let room = Room::holding("crlf.txt", "one\r\ntwo\r\n");
+    room.refused("edit_file", &edit("crlf.txt", "one\ntwo", "one\r\ntwo"), "no change").await;
+    let edits = r#"{"path":"crlf.txt","edits":[{"old":"one","new":"1"},{"old":"1","new":"one"}]}"#;
+    room.refused("edit_file", edits, "with all edits made the file is as it was").await;
+    assert_eq!(room.get("crlf.txt"), b"one\r\ntwo\r\n");
+}
+
+#[tokio::test]
+async fn t03_a_newline_that_is_lost_at_the_end_is_told() {
+    let room = Room::holding("a.txt", "one\ntwo\n");
+    let text = "edited 1 place in a.txt (line 2); the last line has no newline any more";
+    room.check("edit_file", &edit("a.txt", "two\n", "2"), Outcome::Ok, text).await;
+    assert_eq!(room.get("a.txt"), b"one\n2");
+    room.check("edit_file", &edit("a.txt", "2", "3"), Outcome::Ok, "edited 1 place in a.txt (line 2)").await;
+    assert_eq!(room.get("a.txt"), b"one\n3");
+}
+
+#[tokio::test]
+async fn t03_what_nearly_matched_is_told_with_the_line_that_differs_and_how() {
+    let file = "fn a() {\n  x = 1;\n}\n\n\n\nfn a() {\n  y = 1; \n}\n";
+    let cause = "the old text of edit 1 of 1 is not there; line 8 differs: at character 9 it has a blank, the old text \
+                 has its end; only blanks at its end differ; the nearest is at line 7: fn a() {\n  y = 1; \n}";
+    nearly(file, "fn a() {\n  y = 1;\n}", cause).await;
+    let cause = "the old text of edit 1 of 1 is not there; line 2 differs: at character 1 it has a blank, the old text \
+                 has a tab; only its indent differs; the nearest is at line 1: fn a() {\n  x = 1;";
+    nearly(file, "fn a() {\n\tx = 1;", cause).await;
+    let cause = "the old text of edit 1 of 1 is not there; line 1 differs: at character 5 it has “ (U+201C), the old \
+                 text has '\"'; only blanks, or signs that look alike, differ; the nearest is at line 1: x = “Alice”";
+    nearly("x = “Alice”\n", "x = \"Alice\"", cause).await;
+    let cause = "the old text of edit 1 of 1 is not there; line 1 differs: at character 6 it has U+00A0, the old text \
+                 has a blank; only blanks, or signs that look alike, differ; the nearest is at line 1: hello\u{a0}world";
+    nearly("hello\u{a0}world\n", "hello world", cause).await;
+    let cause = "the old text of edit 1 of 1 is not there; line 1 differs: at character 5 it has 'V', the old text has \
+                 'v'; only upper and lower case differ; the nearest is at line 1: let Value = 1;";
+    nearly("let Value = 1;\n", "let value = 1;", cause).await;
+    // Inside of a longer line.
+    let cause = "the old text of edit 1 of 1 is not there; line 2 differs: at character 21 it has 'b', the old text has \
+                 'c'; the nearest is at line 2: let sum = plus(one, b);";
+    nearly("other\nlet sum = plus(one, b);\n", "sum = plus(one, c)", cause).await;
+    let cause = "the old text of edit 1 of 1 is not there; its lines are there, but the text has no newline where one \
+                 was given; the nearest is at line 2: let last = 2;";
+    nearly("let first = 1;\nlet last = 2;", "let last = 2;\n", cause).await;
+    nearly(
+        "a\nb\n",
+        "something wholly different",
+        "the old text of edit 1 of 1 is not there, nor any line like it",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn t03_line_numbers_in_old_are_told_as_such() {
+    let file = "fn main() {\n    let x = 1;\n}\n";
+    let cause = "the lines of the old text of edit 1 of 1 begin with numbers, which are not in the file";
+    for old in
+        ["1\tfn main() {\n2\t    let x = 1;", "  1→fn main() {\n  2→    let x = 1;\n", "2:    let x = 1;"]
+    {
+        nearly(file, old, cause).await;
+    }
+    // Numbers that are in the file are its text.
+    let room = Room::holding("a.txt", "1\tone\n2\ttwo\n");
+    room.check(
+        "edit_file",
+        &edit("a.txt", "1\tone", "1\t1"),
+        Outcome::Ok,
+        "edited 1 place in a.txt (line 1)",
+    )
+    .await;
+}
+
+/// The second half of a letter of GBK is often a byte of ASCII.
+#[tokio::test]
+async fn case_f13_a_trail_byte_is_no_letter() {
+    for bytes in [&b"\xc1\x61=1\n"[..], b"caf\xe9 \xc1\x61=1 \xff\n", b"\xff\xff\x81a=1"] {
+        let room = Room::holding("a.txt", bytes);
+        room.refused("edit_file", &edit("a.txt", "a=1", "b=2"), "nothing was changed").await;
+        assert_eq!(room.get("a.txt"), bytes);
+        let all = r#"{"path":"a.txt","edits":[{"old":"a=1","new":"b=2","all":true}]}"#;
+        room.refused("edit_file", all, "nothing was changed").await;
+        assert_eq!(room.get("a.txt"), bytes);
+    }
+    // Nor may a sign come to stand where it would become one.
+    let room = Room::holding("a.txt", b"caf\xe9 x\xc1 y\n");
+    room.refused("edit_file", &edit("a.txt", " y", "y"), "not safe").await;
+    assert_eq!(room.get("a.txt"), b"caf\xe9 x\xc1 y\n");
+    room.check("edit_file", &edit("a.txt", " y", " z"), Outcome::Ok, "edited 1 place in a.txt (line 1)")
+        .await;
+    assert_eq!(room.get("a.txt"), b"caf\xe9 x\xc1 z\n");
+}
+
+const CHINESE: &str = "// 这是一个用来测试的文件，里面有很多汉字。\nint 数量 = 1; // 数量\n";
+
+#[tokio::test]
+async fn case_f13_gbk_is_edited_in_its_encoding() {
+    for (encoding, text) in
+        [(Encoding::Gbk, CHINESE.to_owned()), (Encoding::Gb18030, format!("{CHINESE}// 😀\n"))]
+    {
+        let room = Room::holding("a.c", in_bytes(encoding, &text));
+        let told = format!("edited 1 place in a.c (line 2); {} kept", encoding.name());
+        room.check("edit_file", &edit("a.c", "int 数量 = 1;", "int 总和 = 22;"), Outcome::Ok, &told).await;
+        let after = text.replace("int 数量 = 1;", "int 总和 = 22;");
+        assert_eq!(room.get("a.c"), in_bytes(encoding, &after));
+    }
+    let before = in_bytes(Encoding::Gbk, CHINESE);
+    let room = Room::holding("a.c", &before);
+    room.refused("edit_file", &edit("a.c", "数量 = 1", "😀"), "'😀' (U+1F600) has no form in GBK").await;
+    assert_eq!(room.get("a.c"), before);
+}
+
+#[tokio::test]
+async fn t03_utf16_is_edited_in_its_encoding() {
+    for encoding in UTF16 {
+        let room = Room::holding("a.txt", in_bytes(encoding, "key=1\r\nother=值\r\n"));
+        let told = format!("edited 1 place in a.txt (line 1); {} kept", encoding.name());
+        room.check("edit_file", &edit("a.txt", "key=1\nother", "key=9\nmore=😀\nother"), Outcome::Ok, &told)
+            .await;
+        assert_eq!(room.get("a.txt"), in_bytes(encoding, "key=9\r\nmore=😀\r\nother=值\r\n"), "{encoding:?}");
+    }
+}
+
+/// What is put between the pieces that must stay.
+#[derive(Clone, Debug)]
+struct Around {
+    encoding: Encoding,
+    before: Vec<u8>,
+    after: Vec<u8>,
+}
+
+fn around() -> impl Strategy<Value = Around> {
+    let utf8 = ("[a-c0-9 \r\n“é中😀]{0,12}", "[a-c0-9 \r\n“é中😀]{0,12}").prop_map(|(before, after)| {
+        Around { encoding: Encoding::Utf8(Bom::None), before: before.into_bytes(), after: after.into_bytes() }
+    });
+    let others = (
+        prop::sample::select(vec![UTF16[0], UTF16[1], Encoding::Gbk]),
+        "[a-c0-9 \r\n中文字汉]{0,12}",
+        "[a-c0-9 \r\n中文字汉]{0,12}",
+    );
+    let others = others.prop_map(|(encoding, before, after)| {
+        // Enough of it that the encoding is told.
+        let before = format!("{CHINESE}{before}");
+        Around { encoding, before: in_bytes(encoding, &before), after: encoding.encode(&after).unwrap() }
+    });
+    let byte = || prop_oneof![Just(0xc1), Just(0x81), Just(b'0'), Just(b'a'), Just(b' '), any::<u8>()];
+    let bytes = (prop::collection::vec(byte(), 0..12), prop::collection::vec(byte(), 0..12));
+    let bytes = bytes.prop_map(|(before, after)| Around { encoding: Encoding::Bytes, before, after });
+    prop_oneof![utf8, others, bytes]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    /// In every encoding: the bytes that are not replaced are the same, or nothing is changed and that is said.
+    #[test]
+    fn t03_bytes_outside_of_what_is_replaced_are_equal(
+        around in around(),
+        (old, new) in prop_oneof![
+            Just(("needle", "pin")), Just((" needle", "x")), Just(("needle", "")), Just((" needle\n", "\n针"))
+        ]
+    ) {
+        let Around { encoding, before, after } = around;
+        let room = Room::new();
+        let needle = encoding.encode(old).unwrap();
+        let whole = [&*before, &needle, &*after].concat();
+        room.put("a.txt", &whole);
+        let output = wait(room.call("edit_file", &edit("a.txt", old, new)));
+        let now = room.get("a.txt");
+        if output.outcome == Outcome::Ok {
+            let told = Encoding::of(&whole);
+            // A CR before what begins with a newline is a part of that line end.
+            prop_assert!(now.starts_with(&before) && now.ends_with(&after), "{:?} {:?}", output, now);
+            let middle = &now[before.len()..now.len() - after.len()];
+            let long = new.replace('\n', "\r\n");
+            let written = [new, &long].map(|new| told.encode(new).unwrap_or_default());
+            prop_assert!(written.iter().any(|written| written == middle), "{:?} {:?}", told, middle);
+        } else {
+            prop_assert_eq!(now, whole);
+        }
+    }
+}
