@@ -18,6 +18,7 @@ mod fit;
 mod found;
 mod jobs;
 mod kept;
+mod kind;
 mod list_files;
 mod mask;
 mod names;

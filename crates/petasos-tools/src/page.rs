@@ -53,7 +53,7 @@ pub(crate) struct Page {
     read_when_full: u64,
     size: Size,
     ended: bool,
-    notes: Vec<&'static str>,
+    notes: Vec<String>,
 }
 
 impl Page {
@@ -83,8 +83,8 @@ impl Page {
     }
 
     /// Says something more below it.
-    pub(crate) fn note(&mut self, note: &'static str) {
-        self.notes.push(note);
+    pub(crate) fn note(&mut self, note: impl Into<String>) {
+        self.notes.push(note.into());
     }
 
     /// True if all of the text is on it.
@@ -115,9 +115,9 @@ impl Page {
         }
     }
 
-    /// The next piece of the text.
-    pub(crate) fn push(&mut self, piece: &[u8]) {
-        self.read = self.read.saturating_add(piece.len() as u64);
+    /// The next piece of the text, and how many bytes it had before it was made UTF-8.
+    pub(crate) fn push(&mut self, piece: &[u8], bytes: u64) {
+        self.read = self.read.saturating_add(bytes);
         if self.at.line < self.from.line && !piece.contains(&b'\n') {
             // Much of a line that is not wanted, looked at no closer.
             self.line_is_open |= !piece.is_empty();
@@ -150,11 +150,7 @@ impl Page {
             return Err(if self.ended { NoText::Ended(lines) } else { NoText::NotReached });
         }
         let begins = self.from == Point::default();
-        let bytes = match self.text.strip_prefix(b"\xef\xbb\xbf") {
-            Some(rest) if begins => rest,
-            Some(_) | None => &self.text,
-        };
-        let read = String::from_utf8_lossy(bytes);
+        let read = String::from_utf8_lossy(&self.text);
         let is_utf8 = matches!(read, std::borrow::Cow::Borrowed(_));
         let mut text = read.replace("\r\n", "\n").replace('\0', "\u{2400}");
         let mut notes = Vec::new();
@@ -168,12 +164,16 @@ impl Page {
                 "not all of it is UTF-8: other bytes are shown as \u{fffd}, edit_file keeps them".into(),
             );
         }
-        if bytes.windows(2).any(|pair| pair == b"\r\n") {
+        if read.contains("\r\n") {
             notes.push("lines end with CRLF; edit_file and write_file keep that".into());
         }
-        notes.extend(self.notes.iter().map(|note| (*note).to_owned()));
+        notes.extend(self.notes);
         if !notes.is_empty() {
             if !text.ends_with('\n') {
+                // The one that is put in before the brackets is not the file's.
+                if self.ended && self.next.is_none() {
+                    notes.push("the last line has no newline".into());
+                }
                 text.push('\n');
             }
             text.push_str(&format!("[{}]", notes.join("; ")));

@@ -10,6 +10,8 @@ use petasos_core::tool::Outcome;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer};
 
+use crate::encoding::{Decoder, Encoding};
+use crate::kind::binary;
 use crate::output::{Problem, Shown, Told, blocking};
 use crate::page::{NoText, Page, Point, Size};
 use crate::seen::{Content, Since};
@@ -151,15 +153,17 @@ fn read_file(
     // Its state from before: what is changed while it is read has changed since.
     let (mut file, stamp) = workspace.file(location)?;
     page.whole(Size::Bytes(stamp.bytes()));
-    let (mut piece, mut hashed) = (Vec::new(), Hashed::default());
+    let (mut piece, mut hashed, mut letters) = (Vec::new(), Hashed::default(), Letters::Unknown);
     loop {
         piece.clear();
         let read = file.by_ref().take(PIECE).read_to_end(&mut piece);
         read.map_err(|error| unread(&location.shown(), &error.to_string()))?;
         if page.is_at_start() && !piece.is_empty() {
-            refuse_binary(&location.shown(), &piece, stamp.bytes())?;
+            let encoding = Encoding::of(&piece);
+            refuse_binary(&location.shown(), &piece, encoding, stamp.bytes())?;
+            letters = Letters::of(encoding, page);
         }
-        page.push(&piece);
+        letters.push(&piece, page);
         // Only what can be hashed to its end is: it takes longer than to read it.
         if stamp.bytes() <= MOST_HASHED {
             hashed.push(&piece);
@@ -175,6 +179,54 @@ fn read_file(
     }
 }
 
+/// How the letters of a file become those of a page.
+enum Letters {
+    /// It has none.
+    Unknown,
+    /// As they are, after so many bytes of a mark: lines end alike, and a page shows what is no UTF-8.
+    Bytes { mark: usize },
+    /// Read in their encoding.
+    Read { decoder: Decoder, encoding: Encoding, told: bool },
+}
+
+impl Letters {
+    fn of(encoding: Encoding, page: &mut Page) -> Self {
+        match encoding {
+            Encoding::Utf8(_) | Encoding::Bytes => Self::Bytes { mark: encoding.bom().len() },
+            Encoding::Utf16(..) | Encoding::Gbk | Encoding::Gb18030 => {
+                page.note(format!("{}; edit_file and write_file keep that", encoding.name()));
+                Self::Read { decoder: encoding.decoder(), encoding, told: false }
+            }
+        }
+    }
+
+    /// Puts a piece on a page; an empty one is the end.
+    fn push(&mut self, piece: &[u8], page: &mut Page) {
+        let bytes = piece.len() as u64;
+        match self {
+            Self::Unknown => {}
+            Self::Bytes { mark } => {
+                page.push(piece.get(std::mem::take(mark)..).unwrap_or_default(), bytes);
+            }
+            Self::Read { decoder, encoding, told } => {
+                let mut text = String::new();
+                if piece.is_empty() {
+                    decoder.end(&mut text)
+                } else {
+                    decoder.push(piece, &mut text)
+                }
+                page.push(text.as_bytes(), bytes);
+                if decoder.is_flawed() && !std::mem::replace(told, true) {
+                    let name = encoding.name();
+                    page.note(format!(
+                        "not all of it is {name}: other bytes are shown as \u{fffd}, edit_file keeps them"
+                    ));
+                }
+            }
+        }
+    }
+}
+
 async fn read_blob(context: &Context, name: &str, mut page: Page) -> Result<Page, Problem> {
     let mut at = 0_u64;
     loop {
@@ -183,7 +235,7 @@ async fn read_blob(context: &Context, name: &str, mut page: Page) -> Result<Page
         let (bytes, size) = read.map_err(|error| unread(&format!("blob:{name}"), &error.to_string()))?;
         page.whole(Size::Bytes(size));
         at = at.saturating_add(bytes.len() as u64);
-        page.push(&bytes);
+        page.push(&bytes, bytes.len() as u64);
         if bytes.is_empty() || at >= size {
             page.end();
             return Ok(page);
@@ -205,6 +257,12 @@ fn told(shown: &str, page: Page, stop: &Stop) -> Result<Told, Problem> {
     }
     let text = match page.text() {
         Ok(text) => text,
+        Err(NoText::Ended(0)) => {
+            let text = format!(
+                "{shown} is empty but for a byte-order mark ({bytes} bytes): there is nothing in it to read"
+            );
+            return Ok(Told::empty(text));
+        }
         Err(NoText::Ended(lines)) => {
             let cause = format!("{shown} has {lines} lines");
             return Err(Problem::new("there is no such line", cause, format!("give from as 1 to {lines}")));
@@ -228,29 +286,8 @@ fn unread(path: &str, why: &str) -> Problem {
     Problem::new("not read", format!("{path}: {why}"), "check the name; list_files shows what is there")
 }
 
-fn refuse_binary(shown: &str, piece: &[u8], bytes: u64) -> Result<(), Problem> {
-    const KINDS: [(&[u8], &str); 10] = [
-        (b"\x89PNG", "a PNG image"),
-        (b"\xff\xd8\xff", "a JPEG image"),
-        (b"GIF8", "a GIF image"),
-        (b"%PDF-", "a PDF document"),
-        (b"PK\x03\x04", "a ZIP archive"),
-        (b"\x1f\x8b", "gzip data"),
-        (b"\x7fELF", "an ELF program"),
-        (b"SQLite format 3\0", "an SQLite database"),
-        (b"\xff\xfe", "UTF-16 text"),
-        (b"\xfe\xff", "UTF-16 text"),
-    ];
-    let named = KINDS.iter().find(|(magic, _)| piece.starts_with(magic)).map(|(_, kind)| *kind);
-    let kind = match named {
-        Some(kind) => kind,
-        None if piece.iter().take(8192).any(|byte| *byte == 0) => "a binary file",
-        None => return Ok(()),
-    };
-    let hint = if kind == "UTF-16 text" {
-        "convert it with run_command: iconv -f UTF-16 -t UTF-8"
-    } else {
-        "look at it with a program for its kind by run_command (file, strings, xxd | head)"
-    };
+fn refuse_binary(shown: &str, piece: &[u8], encoding: Encoding, bytes: u64) -> Result<(), Problem> {
+    let Some(kind) = binary(piece, encoding) else { return Ok(()) };
+    let hint = "look at it with a program for its kind by run_command (file, strings, xxd | head)";
     Err(Problem::new("not shown", format!("{shown} is {kind}, {bytes} bytes"), hint))
 }

@@ -1,5 +1,6 @@
 //! `write_file`: gives a file its whole content, at once or not at all.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use petasos_core::claims::{Access, Claims, Place, Rerun};
@@ -10,14 +11,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use crate::encoding::{Bom, Encoding};
 use crate::output::{Problem, Told, blocking};
 use crate::seen::{Content, Seen, Since};
 use crate::tool::Context;
 use crate::typed::TypedTool;
 use crate::workspace::{Location, Replaced, There, Workspace};
-
-/// What a file begins with that names its encoding; the model never sees it.
-const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// `write_file`.
 #[derive(Debug)]
@@ -52,8 +51,9 @@ impl TypedTool for WriteFile {
 
     fn claims(&self, arguments: Arguments) -> Result<Claims, Problem> {
         let location = self.workspace.find(&arguments.path)?;
-        let (content, _) = as_before(&self.workspace.old(&location).beginning, &arguments.content);
-        Ok(writes(&self.workspace, &location, Some(&content)))
+        let written = as_before(&self.workspace.old(&location).beginning, &arguments.content);
+        let content = written.ok().map(|(content, _)| content);
+        Ok(writes(&self.workspace, &location, content.as_deref()))
     }
 
     fn places(&self, arguments: &Arguments) -> Result<Vec<Place>, Problem> {
@@ -82,6 +82,7 @@ impl TypedTool for WriteFile {
 }
 
 fn write(workspace: &Workspace, known: &Seen, location: &Location, content: &str) -> Result<Told, Problem> {
+    let lines = content.split_inclusive('\n').count();
     let old = workspace.old(location);
     let since = match old.there {
         There::Nothing => known.gone(location),
@@ -95,10 +96,9 @@ fn write(workspace: &Workspace, known: &Seen, location: &Location, content: &str
                     a part of it with edit_file";
         return Err(Problem::new("changed since it was read", cause, hint));
     }
-    let (content, kept) = as_before(&old.beginning, content);
+    let (content, kept) = as_before(&old.beginning, content)?;
     let (replaced, lasting) = workspace.replace(location, &content, old.there)?;
     known.wrote(location, hash(&content));
-    let lines = content.split_inclusive(|byte| *byte == b'\n').count();
     let what = match (replaced, since) {
         (Replaced::New, Since::Changed) => "new; the one that you read had been removed",
         (Replaced::New, Since::Unknown | Since::Same) => "new",
@@ -158,25 +158,39 @@ pub(crate) fn hash(content: &[u8]) -> Digest {
     Digest(Sha256::digest(content).into())
 }
 
-/// The content with the encoding mark and the line ends that the file has: the model saw neither, so what it
-/// writes says nothing of them. Answers also with what was kept, for the result.
-fn as_before(old: &[u8], content: &str) -> (Vec<u8>, &'static str) {
-    let content = content.as_bytes().strip_prefix(MARK).unwrap_or(content.as_bytes());
-    let ends = old.iter().filter(|byte| **byte == b'\n').count();
-    let long_ends = old.windows(2).filter(|pair| pair == b"\r\n").count();
-    let mut new = if old.starts_with(MARK) { MARK.to_vec() } else { Vec::new() };
-    if ends == 0 || long_ends < ends || content.contains(&b'\r') {
-        new.extend_from_slice(content);
-        return (new, "");
+/// The content with the encoding, its mark and the line ends that the file has: the model saw none of them, so what
+/// it writes says nothing of them. Answers also with what was kept, for the result.
+fn as_before(old: &[u8], content: &str) -> Result<(Vec<u8>, String), Problem> {
+    let told = Encoding::of(old.get(..Encoding::BEGINNING).unwrap_or(old));
+    // Of what is wholly written anew, nothing has to be kept that nobody can read.
+    let encoding = if told == Encoding::Bytes { Encoding::Utf8(Bom::None) } else { told };
+    let content = content.strip_prefix('\u{feff}').unwrap_or(content);
+    let (mut given, mut kept) = (Cow::Borrowed(content), String::new());
+    if has_long_ends(old, encoding) && !content.contains('\r') {
+        given = Cow::Owned(content.replace('\n', "\r\n"));
+        kept.push_str(", CRLF line ends kept");
     }
-    for line in content.split_inclusive(|byte| *byte == b'\n') {
-        match line.strip_suffix(b"\n") {
-            Some(line) => {
-                new.extend_from_slice(line);
-                new.extend_from_slice(b"\r\n");
-            }
-            None => new.extend_from_slice(line),
-        }
+    if !matches!(encoding, Encoding::Utf8(_)) {
+        kept.push_str(&format!(", {} kept", encoding.name()));
     }
-    (new, ", CRLF line ends kept")
+    let written = encoding.encode(&given).map_err(|error| {
+        let hint = "use other letters, or remove the file with run_command first to have it written as UTF-8; nothing was \
+                    changed";
+        Problem::new("a letter cannot be written", format!("{error}, which the file is written in"), hint)
+    })?;
+    Ok(([encoding.bom(), &*written].concat(), kept))
+}
+
+/// True if all lines of a file end with CRLF.
+fn has_long_ends(bytes: &[u8], encoding: Encoding) -> bool {
+    let count = |bytes: &[u8]| {
+        let ends = bytes.iter().filter(|byte| **byte == b'\n').count();
+        let long = bytes.windows(2).filter(|pair| pair == b"\r\n").count();
+        ends > 0 && long >= ends
+    };
+    match encoding {
+        // In all others the byte of a newline is that and nothing else.
+        Encoding::Utf16(..) => count(encoding.decode(bytes).text().as_bytes()),
+        Encoding::Utf8(_) | Encoding::Gbk | Encoding::Gb18030 | Encoding::Bytes => count(bytes),
+    }
 }

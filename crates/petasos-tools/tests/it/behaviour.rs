@@ -10,6 +10,7 @@ mod p09_any_text;
 mod p09_schema;
 mod t02_answers;
 mod t02_commands;
+mod t02_encodings;
 mod t02_files;
 mod t03_closed;
 mod t03_edits;
