@@ -48,6 +48,7 @@ cargo xtask <check>
 By hand, no part of ci:
 
   bench store [FOLDER]   how fast the store is on that folder's disk, beside plain SQLite; in target/ without one
+  bench search [FOLDER]  how fast search_files is in that folder, beside rg; in target/ without one
   requests VALIDATOR [COUNT]   so many requests on each wire (10000), judged by that Python program
   soak       kills the binary at random and goes on, until nothing is left to do; tells what was lost or doubled
              --minutes N   how long (1)
@@ -66,8 +67,10 @@ fn main() -> ExitCode {
         ["faults", "--only", number] => faults::run(faults::Which::Only(number)),
         ["licences"] => licences::run(),
         ["syncs"] => syncs::run(),
-        ["bench", "store"] => bench::run(None),
-        ["bench", "store", folder] => bench::run(Some(Path::new(folder))),
+        ["bench", "store"] => bench::store(None),
+        ["bench", "store", folder] => bench::store(Some(Path::new(folder))),
+        ["bench", "search"] => bench::search(None),
+        ["bench", "search", folder] => bench::search(Some(Path::new(folder))),
         ["requests", validator] => requests::run(validator, 10_000),
         ["requests", validator, count] => match count.parse() {
             Ok(count) => requests::run(validator, count),

@@ -13,6 +13,7 @@ use crate::read_file::ReadFile;
 use crate::run_command::RunCommand;
 use crate::run_tests::RunTests;
 use crate::search_files::SearchFiles;
+use crate::searching::Limits;
 use crate::tool::Tool;
 use crate::typed::{Typed, TypedTool};
 use crate::workspace::Workspace;
@@ -25,8 +26,10 @@ pub struct Options {
     pub run_tests: Option<String>,
     /// Bytes of output after which a command is stopped. All before that is kept in a blob.
     pub most_output: u64,
-    /// How long a command may take whose call does not say.
+    /// How long a command may take whose call does not say, and a search.
     pub limit: Duration,
+    /// Bytes that one search reads.
+    pub most_searched: u64,
 }
 
 impl Options {
@@ -36,13 +39,14 @@ impl Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { run_tests: None, most_output: 1024 * 1024 * 1024, limit: Self::LIMIT }
+        let most = 1024 * 1024 * 1024;
+        Self { run_tests: None, most_output: most, limit: Self::LIMIT, most_searched: most }
     }
 }
 
 /// The built-in tools on a workspace, in the order of the page on formats.
 pub fn builtin(workspace: Arc<Workspace>, options: Options) -> Vec<Arc<dyn Tool>> {
-    let Options { run_tests, most_output, limit } = options;
+    let Options { run_tests, most_output, limit, most_searched } = options;
     let workspace = || Arc::clone(&workspace);
     let tests = run_tests.map(|command| RunTests { workspace: workspace(), command, most_output });
     let tools = [
@@ -50,7 +54,7 @@ pub fn builtin(workspace: Arc<Workspace>, options: Options) -> Vec<Arc<dyn Tool>
         behind(WriteFile { workspace: workspace() }),
         behind(EditFile { workspace: workspace() }),
         behind(ListFiles { workspace: workspace() }),
-        behind(SearchFiles { workspace: workspace() }),
+        behind(SearchFiles { workspace: workspace(), limits: Limits { time: limit, bytes: most_searched } }),
         behind(RunCommand { workspace: workspace(), most_output, limit }),
     ];
     let rest = [behind(CurrentTime), behind(Calculate)];

@@ -38,9 +38,9 @@ impl Found {
         self.matches == 0
     }
 
-    /// The lines that follow are of this file.
+    /// The lines that follow are of this file, by its shown name.
     pub(crate) fn begin(&mut self, path: &str) {
-        self.path = path.replace(['\n', '\r'], "\u{fffd}");
+        path.clone_into(&mut self.path);
         self.begun = (self.text.len(), self.matches);
     }
 

@@ -8,6 +8,7 @@ use petasos_core::tool::Outcome;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::file_name;
 use crate::output::{Problem, Told, blocking};
 use crate::tool::{Context, Stop};
 use crate::typed::{TypedTool, reads};
@@ -99,16 +100,13 @@ fn listed(mut text: String, met: u64, hidden: &str, shown: &str) -> Told {
 }
 
 fn line(met: &Met<'_>) -> String {
-    let path = met.path.to_string_lossy();
-    // A name may hold what would look like another line.
-    let path = path.replace(['\n', '\r'], "\u{fffd}");
+    let path = file_name::shown(met.path);
     if met.kind.is_dir() {
         return format!("{path}/\n");
     }
     if met.kind.is_symlink() {
         let target = met.folder.read_link_contents(met.name);
-        let target = target.map(|target| target.to_string_lossy().into_owned()).unwrap_or_default();
-        return format!("{path} -> {}\n", target.replace(['\n', '\r'], "\u{fffd}"));
+        return format!("{path} -> {}\n", file_name::shown(&target.unwrap_or_default()));
     }
     match met.folder.symlink_metadata(met.name) {
         Ok(metadata) if metadata.is_file() => format!("{path} ({} bytes)\n", metadata.len()),

@@ -1,18 +1,16 @@
 //! Walking through the workspace, folder by folder on open descriptors, in the order of names.
 //!
-//! The rules of git's ignore files are judged by the `ignore` crate; its own walk is not used, since that goes
+//! Ignore files are judged by the `ignore` crate (`rules.rs`); its own walk is not used, since that goes
 //! by paths and so can be led out of the workspace by who swaps a folder for a link. Links are told of and
 //! never followed.
 
 use std::ffi::OsString;
-use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use cap_std::fs::{Dir, FileType};
-use ignore::Match;
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::output::Problem;
+use crate::rules::{IsFolder, Names, Rules};
 use crate::tool::Stop;
 use crate::workspace::{Location, NotOpened, Workspace, file_in};
 
@@ -20,8 +18,6 @@ use crate::workspace::{Location, NotOpened, Workspace, file_in};
 const DEEPEST: usize = 64;
 /// Names of one folder that are looked at.
 const MOST_NAMES: usize = 100_000;
-/// Bytes of an ignore file.
-const MOST_RULES: u64 = 1024 * 1024;
 /// What nobody looks for and git ignores only if it is told to.
 const HABIT: [&str; 7] = [".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", ".petasos"];
 
@@ -65,14 +61,14 @@ pub(crate) struct Walk<'a> {
     /// Called for each thing that is met.
     pub(crate) meet: &'a mut dyn FnMut(&Met<'_>) -> Go,
     left_out: LeftOut,
-    rules: Vec<(PathBuf, Gitignore)>,
+    rules: Rules,
 }
 
 impl<'a> Walk<'a> {
     /// A walk that has not begun.
     pub(crate) fn new(depth: usize, stop: &'a Stop, meet: &'a mut dyn FnMut(&Met<'_>) -> Go) -> Self {
         let depth = depth.clamp(1, DEEPEST);
-        Self { depth, stop, meet, left_out: LeftOut::default(), rules: Vec::new() }
+        Self { depth, stop, meet, left_out: LeftOut::default(), rules: Rules::default() }
     }
 
     /// Walks through a folder, which is looked at even if it is ignored itself.
@@ -84,7 +80,7 @@ impl<'a> Walk<'a> {
         for path in above.into_iter().rev() {
             let shown = if path.as_os_str().is_empty() { Path::new(".") } else { path };
             if let Ok(folder) = workspace.below(shown) {
-                self.rules.extend(rules_of(&folder, path));
+                self.rules.enter(workspace, &folder, path, &Names::Unknown);
             }
         }
         self.folder(workspace, &folder, start, 1);
@@ -104,9 +100,7 @@ impl<'a> Walk<'a> {
             }
         }
         names.sort_by(|one, other| one.0.cmp(&other.0));
-        let own_rules = rules_of(folder, path);
-        let rules_before = self.rules.len();
-        self.rules.extend(own_rules);
+        let before = self.rules.enter(workspace, folder, path, &Names::Known(&names));
         let mut go = Go::On;
         for (name, kind) in &names {
             let path = path.join(name);
@@ -115,7 +109,7 @@ impl<'a> Walk<'a> {
                 break;
             }
         }
-        self.rules.truncate(rules_before);
+        self.rules.leave(before);
         go
     }
 
@@ -148,18 +142,8 @@ impl<'a> Walk<'a> {
     }
 
     fn is_ignored(&self, met: &Met<'_>) -> bool {
-        if HABIT.iter().any(|name| met.name == name) {
-            return true;
-        }
-        for (folder, rules) in self.rules.iter().rev() {
-            let Ok(path) = met.path.strip_prefix(folder) else { continue };
-            match rules.matched(path, met.kind.is_dir()) {
-                Match::None => {}
-                Match::Ignore(_) => return true,
-                Match::Whitelist(_) => return false,
-            }
-        }
-        false
+        let is_folder = if met.kind.is_dir() { IsFolder::Yes } else { IsFolder::No };
+        HABIT.iter().any(|name| met.name == name) || self.rules.leave_out(met.path, is_folder)
     }
 }
 
@@ -167,16 +151,4 @@ impl<'a> Walk<'a> {
 pub(crate) fn open_regular(folder: &Dir, name: &OsString) -> Option<std::fs::File> {
     let file = file_in(folder, name).ok()?;
     file.metadata().ok()?.is_file().then_some(file)
-}
-
-fn rules_of(folder: &Dir, path: &Path) -> Option<(PathBuf, Gitignore)> {
-    let file = open_regular(folder, &OsString::from(".gitignore"))?;
-    let mut text = Vec::new();
-    file.take(MOST_RULES).read_to_end(&mut text).ok()?;
-    let mut builder = GitignoreBuilder::new("");
-    for line in String::from_utf8_lossy(&text).lines() {
-        // A line that git would not understand either is no rule.
-        builder.add_line(None, line).ok();
-    }
-    Some((path.to_owned(), builder.build().ok()?))
 }

@@ -22,6 +22,7 @@ use petasos_core::claims::{Access, Place, PlaceKind};
 use petasos_core::text::Text;
 use rustix::fs::readlinkat;
 
+use crate::file_name;
 use crate::output::Problem;
 pub(crate) use files::kind_of;
 pub(crate) use hashed::{Hashed, MOST_HASHED};
@@ -74,8 +75,7 @@ impl Location {
 
     /// Its name to people and in claims: the parts joined by `/`, empty for the workspace.
     pub(crate) fn name(&self) -> String {
-        let parts: Vec<_> = self.0.iter().map(|part| part.to_string_lossy()).collect();
-        parts.join("/")
+        file_name::shown(&self.0)
     }
 
     /// Its name where an empty one would read badly.
@@ -135,7 +135,20 @@ impl Workspace {
             return Err(Problem::new("no path", format!("{path:?} names nothing"), hint));
         }
         let inside = self.inside(Path::new(path)).ok_or_else(|| self.outside(path))?;
-        self.walk(path, &inside)
+        let found = self.walk(path, &inside)?;
+        let other =
+            file_name::meant(path).and_then(|other| self.walk(path, &self.inside(other.as_ref())?).ok());
+        Ok(match other {
+            Some(other) if self.is_meant(&other, &found) => other,
+            Some(_) | None => found,
+        })
+    }
+
+    /// True if a name that is no text was given as it is shown, and nothing has just the name that was given.
+    fn is_meant(&self, other: &Location, given: &Location) -> bool {
+        let is_there = |location: &Location| self.look(location).is_ok();
+        let has_a_place = |location: &Location| location.split().is_none_or(|(folder, _)| is_there(&folder));
+        !is_there(given) && (is_there(other) || (has_a_place(other) && !has_a_place(given)))
     }
 
     /// The part of a path below the workspace; models often give whole paths. None if it lies elsewhere.

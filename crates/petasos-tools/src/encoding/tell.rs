@@ -33,7 +33,8 @@ pub(super) fn encoding(beginning: &[u8]) -> Encoding {
             return Encoding::Utf16(order, Bom::None);
         }
     }
-    if is_utf8(beginning, cut) {
+    // Nearly every file ends here.
+    if std::str::from_utf8(beginning).is_ok() || is_utf8(beginning, cut) {
         return Encoding::Utf8(Bom::None);
     }
     chinese(beginning, cut).unwrap_or(Encoding::Bytes)

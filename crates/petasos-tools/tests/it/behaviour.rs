@@ -12,6 +12,7 @@ mod t02_answers;
 mod t02_commands;
 mod t02_encodings;
 mod t02_files;
+mod t02_search;
 mod t03_closed;
 mod t03_edits;
 mod t03_race;
