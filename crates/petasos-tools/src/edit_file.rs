@@ -91,7 +91,7 @@ fn edit(workspace: &Workspace, known: &Seen, location: &Location, edits: &[Edit]
     let (old, stamp) = workspace.bytes(location, LARGEST)?;
     let since = known.since(location, &Content { stamp: Some(stamp), hash: Some(hash(&old)) });
     let Edited { content, encoding, places, count, end } = apply(old, edits)?;
-    let (_, lasting) = workspace.replace(location, &content, There::File(stamp))?;
+    let written = workspace.replace(location, &content, There::File(stamp))?;
     known.edited(location, since, hash(&content));
     let lines: Vec<String> = places.iter().map(u64::to_string).collect();
     let many = if count == 1 { "place" } else { "places" };
@@ -111,7 +111,7 @@ fn edit(workspace: &Workspace, known: &Seen, location: &Location, edits: &[Edit]
         End::Same => "",
         End::Lost => "; the last line has no newline any more",
     };
-    let (name, lines, note) = (location.name(), lines.join(", "), lasting.note());
+    let (name, lines, note) = (location.name(), lines.join(", "), written.note);
     let text = format!("edited {count} {many} in {name} (line {lines}{dots}){kept}{end}{changed}{note}");
     Ok(Told::ok(text).with(wrote(location, &content)))
 }

@@ -28,7 +28,7 @@ pub(crate) use files::kind_of;
 pub(crate) use hashed::{Hashed, MOST_HASHED};
 use open::{Closed, closed, folder_in};
 pub(crate) use open::{NotOpened, file_in};
-pub(crate) use replace::Replaced;
+pub(crate) use replace::{Replaced, Written};
 pub(crate) use stamp::{Stamp, There};
 
 /// Links that one path may lead through; Linux has the same number.

@@ -16,7 +16,7 @@ use crate::output::{Problem, Told, blocking};
 use crate::seen::{Content, Seen, Since};
 use crate::tool::Context;
 use crate::typed::TypedTool;
-use crate::workspace::{Location, Replaced, There, Workspace};
+use crate::workspace::{Location, Replaced, There, Workspace, Written};
 
 /// `write_file`.
 #[derive(Debug)]
@@ -50,21 +50,21 @@ impl TypedTool for WriteFile {
     type Arguments = Arguments;
 
     fn claims(&self, arguments: Arguments) -> Result<Claims, Problem> {
-        let location = self.workspace.find(&arguments.path)?;
+        let location = file_at(&self.workspace, &arguments.path)?;
         let written = as_before(&self.workspace.old(&location).beginning, &arguments.content);
         let content = written.ok().map(|(content, _)| content);
         Ok(writes(&self.workspace, &location, content.as_deref()))
     }
 
     fn places(&self, arguments: &Arguments) -> Result<Vec<Place>, Problem> {
-        Ok(vec![self.workspace.find(&arguments.path)?.place(Access::Write)])
+        Ok(vec![file_at(&self.workspace, &arguments.path)?.place(Access::Write)])
     }
 
     async fn work(&self, arguments: Arguments, context: &Context) -> Result<Told, Problem> {
         let (workspace, stop) = (Arc::clone(&self.workspace), context.stop.clone());
         let session = Arc::clone(&context.session);
         blocking(move || {
-            let location = workspace.find(&arguments.path)?;
+            let location = file_at(&workspace, &arguments.path)?;
             if stop.is_raised() {
                 return Ok(stopped(&location));
             }
@@ -79,6 +79,15 @@ impl TypedTool for WriteFile {
     async fn probe(&self, probe: &Json) -> Outcome {
         seen(Arc::clone(&self.workspace), probe.clone()).await
     }
+}
+
+/// The file that a path means; a path that can only mean a folder is none.
+fn file_at(workspace: &Workspace, path: &str) -> Result<Location, Problem> {
+    if path.ends_with('/') {
+        let hint = "give the path of a file in it; folders on the way are made by themselves";
+        return Err(Problem::new("a folder, not a file", format!("{path:?} names a folder"), hint));
+    }
+    workspace.find(path)
 }
 
 fn write(workspace: &Workspace, known: &Seen, location: &Location, content: &str) -> Result<Told, Problem> {
@@ -97,14 +106,14 @@ fn write(workspace: &Workspace, known: &Seen, location: &Location, content: &str
         return Err(Problem::new("changed since it was read", cause, hint));
     }
     let (content, kept) = as_before(&old.beginning, content)?;
-    let (replaced, lasting) = workspace.replace(location, &content, old.there)?;
+    let Written { replaced, note } = workspace.replace(location, &content, old.there)?;
     known.wrote(location, hash(&content));
     let what = match (replaced, since) {
         (Replaced::New, Since::Changed) => "new; the one that you read had been removed",
         (Replaced::New, Since::Unknown | Since::Same) => "new",
         (Replaced::Old, _) => "replaced",
     };
-    let (bytes, name, note) = (content.len(), location.name(), lasting.note());
+    let (bytes, name) = (content.len(), location.name());
     let text = format!("wrote {bytes} bytes, {lines} lines to {name} ({what}{kept}){note}");
     Ok(Told::ok(text).with(wrote(location, &content)))
 }

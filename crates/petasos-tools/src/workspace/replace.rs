@@ -5,8 +5,10 @@ use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use cap_std::fs::{Dir, Metadata, OpenOptions, OpenOptionsExt as _, Permissions, PermissionsExt as _};
-use rustix::fs::{Access, AtFlags, Mode, OFlags, RenameFlags};
+use cap_std::fs::{
+    Dir, Metadata, MetadataExt as _, OpenOptions, OpenOptionsExt as _, Permissions, PermissionsExt as _,
+};
+use rustix::fs::{Access, AtFlags, Gid, Mode, OFlags, RenameFlags, Uid, fchown};
 use rustix::io::Errno;
 
 use super::files::regular;
@@ -22,37 +24,25 @@ pub(crate) enum Replaced {
     Old,
 }
 
-/// Whether what was written outlasts a power cut.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Lasting {
-    /// It does.
-    Synced,
-    /// The content does; its name in the folder may not, because of this.
-    Unsure(String),
-}
-
-impl Lasting {
-    /// What the model reads of it; empty if all is well.
-    pub(crate) fn note(&self) -> String {
-        match self {
-            Self::Synced => String::new(),
-            Self::Unsure(why) => {
-                format!("; the folder could not be synced ({why}), so a power cut may undo this")
-            }
-        }
-    }
+/// A file that was written.
+#[derive(Debug)]
+pub(crate) struct Written {
+    pub(crate) replaced: Replaced,
+    /// What did not stay as it was, or may not last, for the end of a result; empty if all is well.
+    pub(crate) note: String,
 }
 
 impl Workspace {
     /// Gives a file its content, whole or not at all: written and synced under another name in the same
-    /// folder, then renamed. Its mode is kept; folders on the way are made. What is no longer as it was when the
-    /// content was made is left alone; a change in the moment between the last look and the rename is not seen.
+    /// folder, then renamed. Its owner and mode are kept; folders on the way are made. What is no longer as it was
+    /// when the content was made is left alone; a change in the moment between the last look and the rename is not
+    /// seen.
     pub(crate) fn replace(
         &self,
         location: &Location,
         bytes: &[u8],
         there: There,
-    ) -> Result<(Replaced, Lasting), Problem> {
+    ) -> Result<Written, Problem> {
         let Some((parent, name)) = location.split() else {
             return Err(Problem::new("a folder", "the workspace is no file", "give the path of a file"));
         };
@@ -62,21 +52,54 @@ impl Workspace {
         if let Some(before) = &before {
             regular(location, before.file_type())?;
             writable(location, &folder, &name, before)?;
+            has_one_name(location, before)?;
         }
         let unfinished = unfinished_name();
         // From here on that name is ours to remove, and not before: it may be another's.
-        let file = begin(&folder, &unfinished, before.as_ref()).map_err(failed)?;
+        let file = begin(&folder, &unfinished, before.as_ref());
+        let file = file.map_err(|error| self.not_made(location, before.as_ref(), error))?;
         let written = write_synced(file, bytes, before.as_ref()).map_err(failed);
-        if let Err(problem) = written.and_then(|()| self.rename(location, &folder, &unfinished, there)) {
-            // Nothing is left behind, so far as the disk lets us.
-            folder.remove_file(&unfinished).ok();
-            return Err(problem);
-        }
-        let lasting = match std::iter::once(&folder).chain(holders.iter().rev()).try_for_each(sync) {
-            Ok(()) => Lasting::Synced,
-            Err(error) => Lasting::Unsure(error.to_string()),
+        let renamed = written.and_then(|owner| {
+            self.rename(location, &folder, &unfinished, there)?;
+            Ok(owner)
+        });
+        let mut note = match renamed {
+            Ok(note) => note,
+            Err(problem) => {
+                // Nothing is left behind, so far as the disk lets us.
+                folder.remove_file(&unfinished).ok();
+                return Err(problem);
+            }
         };
-        Ok((if before.is_some() { Replaced::Old } else { Replaced::New }, lasting))
+        if let Err(error) = std::iter::once(&folder).chain(holders.iter().rev()).try_for_each(sync) {
+            note.push_str(&format!(
+                "; the folder could not be synced ({error}), so a power cut may undo this"
+            ));
+        }
+        sweep(&folder, &name);
+        Ok(Written { replaced: if before.is_some() { Replaced::Old } else { Replaced::New }, note })
+    }
+
+    /// What the model reads of a file that nothing could be written beside.
+    fn not_made(&self, location: &Location, before: Option<&Metadata>, error: io::Error) -> Problem {
+        let is_refused =
+            matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem);
+        let Some((parent, _)) = location.split().filter(|_| is_refused) else {
+            return self.of_file(location, &error);
+        };
+        let (parent, shown) = (parent.shown(), location.shown());
+        let cause = if before.is_some() {
+            format!("{shown} may be written, but nothing may be put beside it in {parent}: {error}")
+        } else {
+            format!("nothing may be put into {parent}: {error}")
+        };
+        let hint = if before.is_some() {
+            "it is written whole or not at all, and that takes a second file for a moment; change it in place with \
+             run_command (python3, or cat > it), or ask the person"
+        } else {
+            "choose another folder, or ask the person to allow it"
+        };
+        Problem::new("the folder is read only", cause, hint)
     }
 
     /// Gives what was written its name, if what has that name is still what it was.
@@ -106,7 +129,9 @@ impl Workspace {
                 Err(error) => return Err(failed(error.into())),
             }
         }
-        folder.rename(unfinished, folder, &name).map_err(failed)
+        let renamed = folder.rename(unfinished, folder, &name);
+        // In a folder such as /tmp, what another owns cannot be replaced.
+        renamed.map_err(|error| self.not_made(location, None, error))
     }
 
     /// Opens a folder by its parts, and makes those that are not there.
@@ -182,10 +207,52 @@ fn writable(location: &Location, folder: &Dir, name: &OsStr, metadata: &Metadata
     Err(Problem::new("read only", cause, "leave it as it is, or ask the person to allow it"))
 }
 
+/// A rename gives one name a new file and leaves the other names the old one.
+fn has_one_name(location: &Location, metadata: &Metadata) -> Result<(), Problem> {
+    let names = metadata.nlink();
+    if names <= 1 {
+        return Ok(());
+    }
+    let shown = location.shown();
+    let cause =
+        format!("{shown} is one file under {names} names (hard links), and writing it would part them");
+    let hint = format!(
+        "to change it under all names, write the text to a new file, then run_command: cat NEW > {shown} && rm NEW; \
+         to part this name from the others, run_command: cp {shown} NEW && mv NEW {shown}, then call this again"
+    );
+    Err(Problem::new("it has several names", cause, hint))
+}
+
+/// What the names of unfinished files begin with; 16 hexadecimal digits follow.
+const UNFINISHED: &str = ".petasos-unfinished-";
+/// Seconds after which nobody writes an unfinished file any more: a write takes a moment.
+const LEFT_BEHIND: i64 = 3_600;
+/// Names of a folder that are looked at for what was left behind.
+const MOST_LOOKED_AT: usize = 10_000;
+
 /// Random, since process numbers and counters are the same in two containers that share a folder.
 fn unfinished_name() -> OsString {
     let random = RandomState::new().build_hasher().finish();
-    OsString::from(format!(".petasos-unfinished-{random:016x}"))
+    OsString::from(format!("{UNFINISHED}{random:016x}"))
+}
+
+/// Removes what a process that was killed left of its writes in a folder: files of this user that are older than a
+/// file just written, by the clock of that disk.
+fn sweep(folder: &Dir, just_written: &OsStr) {
+    let Ok(Some(written)) = now(folder, just_written) else { return };
+    let Ok(entries) = folder.entries() else { return };
+    for entry in entries.take(MOST_LOOKED_AT).flatten() {
+        let name = entry.file_name();
+        let digits = name.to_str().and_then(|name| name.strip_prefix(UNFINISHED));
+        let is_ours = digits.is_some_and(|digits| {
+            digits.len() == 16 && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
+        });
+        let Ok(Some(left)) = (if is_ours { now(folder, &name) } else { Ok(None) }) else { continue };
+        let is_old = left.mtime().saturating_add(LEFT_BEHIND) < written.mtime();
+        if left.is_file() && left.uid() == written.uid() && is_old {
+            folder.remove_file(&name).ok();
+        }
+    }
 }
 
 fn begin(folder: &Dir, name: &OsStr, before: Option<&Metadata>) -> io::Result<cap_std::fs::File> {
@@ -195,12 +262,58 @@ fn begin(folder: &Dir, name: &OsStr, before: Option<&Metadata>) -> io::Result<ca
     folder.open_with(Path::new(name), options.write(true).create_new(true).mode(mode))
 }
 
-fn write_synced(mut file: cap_std::fs::File, bytes: &[u8], before: Option<&Metadata>) -> io::Result<()> {
+/// Writes a file to the disk, with the owner and mode of the one it is to replace. Answers with what of them could
+/// not be kept.
+fn write_synced(mut file: cap_std::fs::File, bytes: &[u8], before: Option<&Metadata>) -> io::Result<String> {
     file.write_all(bytes)?;
+    let mut note = String::new();
     if let Some(before) = before {
-        file.set_permissions(Permissions::from_mode(before.permissions().mode() & 0o7777))?;
+        let owned = give(&file, before, &mut note)?;
+        file.set_permissions(Permissions::from_mode(mode_after(before, owned, &mut note)))?;
     }
-    file.sync_all()
+    file.sync_all()?;
+    Ok(note)
+}
+
+/// Whose group a file has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Group {
+    Same,
+    Other,
+}
+
+/// Gives a file to whom the one before belonged, as far as this user may.
+fn give(file: &cap_std::fs::File, before: &Metadata, note: &mut String) -> io::Result<Group> {
+    let metadata = file.metadata()?;
+    let (user, group) = (Uid::from_raw(before.uid()), Gid::from_raw(before.gid()));
+    // The group first, since who may not give it to another user may still choose among own groups.
+    let is_kept = metadata.gid() == before.gid() || fchown(file, None, Some(group)).is_ok();
+    if metadata.uid() != before.uid() && fchown(file, Some(user), None).is_err() {
+        let (now, before) = (metadata.uid(), before.uid());
+        note.push_str(&format!(
+            "; it belongs to user {now} now, not to {before}, whom this user may not give it to"
+        ));
+    }
+    if !is_kept {
+        let (now, before) = (metadata.gid(), before.gid());
+        note.push_str(&format!("; its group is {now} now, not {before}, which this user is not in"));
+    }
+    Ok(if is_kept { Group::Same } else { Group::Other })
+}
+
+/// The mode that a file has after another content was put into it.
+fn mode_after(before: &Metadata, group: Group, note: &mut String) -> u32 {
+    let mode = before.permissions().mode() & 0o7777;
+    // Whoever trusted the old program with these rights did not see the new one; the system takes them away too.
+    let plain = mode & !0o6000;
+    if plain != mode {
+        note.push_str("; its setuid or setgid bit was taken away");
+    }
+    match group {
+        Group::Same => plain,
+        // What one group might do is not for another: it gets what all others have.
+        Group::Other => plain & (!0o070 | (plain & 0o007) << 3),
+    }
 }
 
 /// Syncs the names in a folder. The descriptor that is held for paths cannot be synced, so one is opened that

@@ -16,6 +16,7 @@ mod t02_search;
 mod t03_closed;
 mod t03_edits;
 mod t03_race;
+mod t03_rights;
 mod t03_seen;
 mod t03_workspace;
 mod t03_writes;
