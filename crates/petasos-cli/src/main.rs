@@ -3,5 +3,6 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    petasos_cli::hide_environment();
     petasos_cli::main(std::env::args_os(), &petasos_cli::World::of_process())
 }

@@ -16,7 +16,7 @@ use petasos_core::tool::{Outcome, ToolOutput};
 use petasos_core::turn::{Failure, Input, ReplyEnd};
 use petasos_core::usage::Usage;
 use petasos_providers::{Outgoing, Provider, ReplyEvent, Tariff};
-use petasos_tools::{BlobTrouble, Blobs, Context, Stop, Tool, trouble};
+use petasos_tools::{BlobTrouble, Blobs, Context, Mask, Stop, Tool, trouble};
 use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, JoinError, JoinSet};
 
@@ -79,6 +79,8 @@ pub(crate) struct Sending {
     pub(crate) tariff: Option<Tariff>,
     /// What its target is expected to read of it, if that is known.
     pub(crate) expected: Option<Expected>,
+    /// What must not stand in an error: some servers tell keys back.
+    pub(crate) mask: Arc<Mask>,
 }
 
 impl InFlight {
@@ -105,7 +107,7 @@ impl InFlight {
 
     /// Sends a request; its deltas and its end come in order.
     pub(crate) fn call_model(&mut self, provider: Arc<dyn Provider>, sending: Sending) {
-        let Sending { request, target, body, jitter, gates, left, passed, tariff, expected } = sending;
+        let Sending { request, target, body, jitter, gates, left, passed, tariff, expected, mask } = sending;
         let pieces = self.pieces.0.clone();
         let task = async move {
             if let Err(failure) = gates.pass(&target, left).await {
@@ -127,7 +129,10 @@ impl InFlight {
                         let window = expected.and_then(|expected| expected.window(end.usage.as_ref()));
                         Input::ReplyEnded { request, end: ReplyEnd { window, ..end } }
                     }
-                    ReplyEvent::Failed(failure) => Input::RequestFailed { request, failure, jitter },
+                    ReplyEvent::Failed(failure) => {
+                        let message = mask.hide(&failure.message).as_ref().into();
+                        Input::RequestFailed { request, failure: Failure { message, ..failure }, jitter }
+                    }
                 };
                 let is_end = !matches!(&input, Input::Delta { .. });
                 if pieces.send(input).await.is_err() || is_end {

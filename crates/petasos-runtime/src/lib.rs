@@ -23,6 +23,7 @@ mod prompt;
 mod requests;
 mod result;
 mod saver;
+mod secrets;
 mod setup;
 mod shell;
 mod silence;

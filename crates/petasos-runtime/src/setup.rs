@@ -11,7 +11,7 @@ use petasos_core::session::Terms;
 use petasos_core::time::Permille;
 use petasos_core::turn::{Mode, OnAsk};
 use petasos_store::{Disk, FolderStore, Holder, Store, StoreError};
-use petasos_tools::{Options, Registry, Workspace, builtin};
+use petasos_tools::{Mask, Options, Registry, Workspace, builtin};
 use sha2::{Digest as _, Sha256};
 use tokio::task::spawn_blocking;
 
@@ -20,6 +20,7 @@ use crate::clock::SystemClock;
 use crate::config::{ConfigError, Environment, Flags, ModelNamed, ModelSettings, Places, Settings};
 use crate::inspect::{Following, WriteError, Written, written};
 use crate::models::{Chosen, Endpoints};
+use crate::secrets::mask;
 
 /// What commands that the agent runs need before they run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +41,7 @@ pub struct Setup {
     /// Settings.
     pub settings: Settings,
     flags: Flags,
+    mask: Arc<Mask>,
     disk: Arc<dyn Disk>,
 }
 
@@ -55,9 +57,11 @@ impl Setup {
         disk: Arc<dyn Disk>,
     ) -> Result<Self, ConfigError> {
         let places = Places::find(&environment, workspace)?;
-        let environment = environment.with_file_of(&places.home)?;
+        let kept = Environment::file_of(&places.home)?;
+        let environment = environment.with(&kept);
         let settings = Settings::resolve(&places, &environment, &flags)?;
-        Ok(Self { places, environment, settings, flags, disk })
+        let mask = Arc::new(mask(&environment, &settings, &kept));
+        Ok(Self { places, environment, settings, flags, mask, disk })
     }
 
     /// What there is to look at sessions with: no settings are read, so that nothing wrong in them is in the way.
@@ -70,7 +74,8 @@ impl Setup {
         disk: Arc<dyn Disk>,
     ) -> Result<Self, ConfigError> {
         let places = Places::find(&environment, workspace)?;
-        Ok(Self { places, environment, settings: Settings::default(), flags: Flags::default(), disk })
+        let (settings, flags, mask) = (Settings::default(), Flags::default(), Arc::default());
+        Ok(Self { places, environment, settings, flags, mask, disk })
     }
 
     /// The same in another workspace: that of a session.
@@ -155,7 +160,7 @@ impl Setup {
             workspace: self.places.workspace.clone(),
             result_cap: settings.result_cap,
             record: settings.record,
-            mask: Arc::default(),
+            mask: Arc::clone(&self.mask),
             clock: Arc::new(SystemClock::new()),
             chance,
         }))

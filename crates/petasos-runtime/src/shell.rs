@@ -280,9 +280,10 @@ impl Shell {
                 let left = if fallbacks > 0 { Left::Fallback } else { Left::Nothing };
                 let gates = Arc::clone(&self.around.gates);
                 let passed = self.silence.asked(&target, provider.waits(&target), self.around.clock.now());
+                let mask = Arc::clone(&self.around.mask);
                 let expected = self.requests.sent().map(|(_, expected)| expected);
                 let sending =
-                    Sending { request, target, body, jitter, gates, left, passed, tariff, expected };
+                    Sending { request, target, body, jitter, gates, left, passed, tariff, expected, mask };
                 self.in_flight.call_model(provider, sending);
             }
             Err(why) => self.cannot_call(request, why),

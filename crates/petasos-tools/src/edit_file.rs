@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use crate::edit::{Edited, End, apply};
 use crate::encoding::Encoding;
+use crate::mask::unwritten::{check_new, check_old};
 use crate::output::{Problem, Told, blocking};
 use crate::seen::{Content, Seen, Since};
 use crate::tool::Context;
@@ -89,6 +90,8 @@ impl TypedTool for EditFile {
 
 fn edit(workspace: &Workspace, known: &Seen, location: &Location, edits: &[Edit]) -> Result<Told, Problem> {
     let (old, stamp) = workspace.bytes(location, LARGEST)?;
+    check_old(edits.iter().map(|edit| &*edit.old), &old)?;
+    check_new(edits.iter().map(|edit| &*edit.new), &old)?;
     let since = known.since(location, &Content { stamp: Some(stamp), hash: Some(hash(&old)) });
     let Edited { content, encoding, places, count, end } = apply(old, edits)?;
     let written = workspace.replace(location, &content, There::File(stamp))?;

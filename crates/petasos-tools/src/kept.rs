@@ -1,8 +1,11 @@
 //! Output of any length in bounded memory: its beginning, its end, and the whole in a blob.
 
+use std::sync::Arc;
+
 use petasos_core::tool::BlobName;
 
 use crate::clean::Cleaner;
+use crate::mask::Hiding;
 use crate::output::{Shown, whole};
 use crate::tool::{BlobWriter, Context};
 
@@ -13,6 +16,7 @@ const AROUND: usize = 600;
 #[derive(Debug)]
 pub(crate) struct Kept {
     cleaner: Cleaner,
+    hiding: Hiding,
     /// The most characters that are shown.
     room: usize,
     head: String,
@@ -39,6 +43,7 @@ impl Kept {
     pub(crate) fn new(context: &Context) -> Self {
         Self {
             cleaner: Cleaner::default(),
+            hiding: Hiding::new(Arc::clone(&context.session.mask)),
             room: context.cap.0.saturating_sub(AROUND).max(AROUND),
             head: String::new(),
             head_characters: 0,
@@ -58,14 +63,19 @@ impl Kept {
     pub(crate) async fn push(&mut self, bytes: &[u8], context: &Context) {
         let mut text = String::new();
         self.cleaner.push(bytes, &mut text);
-        self.add(text, context).await;
+        let mut shown = Vec::new();
+        self.hiding.push(text.as_bytes(), &mut shown);
+        self.add(text_of(shown), context).await;
     }
 
     /// All that is to be read of it, after a first line.
     pub(crate) async fn finish(mut self, first: &str, context: &Context) -> (Shown, u64) {
         let mut text = String::new();
         self.cleaner.finish(&mut text);
-        self.add(text, context).await;
+        let mut shown = Vec::new();
+        self.hiding.push(text.as_bytes(), &mut shown);
+        self.hiding.finish(&mut shown);
+        self.add(text_of(shown), context).await;
         let bytes = self.bytes;
         let blob = match self.whole {
             Whole::Head => {
@@ -115,6 +125,11 @@ impl Kept {
             self.whole = Whole::Lost(error.to_string());
         }
     }
+}
+
+/// Text with its keys hidden is text: whole characters alone are given on.
+fn text_of(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 /// The beginning and the end around a line that says what is missing. The head has `room` characters.

@@ -50,7 +50,7 @@ mod write_file;
 pub use builtin::{Options, builtin};
 pub use encoding::{Bom, Decoded, Decoder, Encoding, NoForm, Order, Reading};
 pub use fetch::address::{Special, special};
-pub use mask::Mask;
+pub use mask::{Hiding, Mask, placeholder_in};
 pub use registry::{Registry, trouble};
 pub use session::SessionState;
 pub use step_room::StepRoom;

@@ -1,5 +1,312 @@
-//! Secrets, and what a model reads in their place.
+//! Keys, hidden in texts before anybody reads or keeps them: those that are known by value, and what has the shape of
+//! one. What only names a key is left as it is.
+//!
+//! A key always has the same placeholder, so that a model can tell two of them apart and see one again.
 
-/// The secrets that no result shows.
-#[derive(Debug, Default)]
-pub struct Mask;
+mod private_key;
+mod shapes;
+pub(crate) mod unwritten;
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::Arc;
+
+use aho_corasick::{AhoCorasick, Input, MatchKind};
+use sha2::{Digest as _, Sha256};
+
+use shapes::{Judged, SHAPES, Seen, Shape};
+
+/// A value of fewer bytes is no key: hidden, it would take words apart.
+const SHORTEST: usize = 8;
+/// Bytes that are kept back until it is seen where a key ends.
+const HELD: usize = 64 * 1024;
+/// What a placeholder begins and ends with.
+const OPENS: &str = "\u{ab}hidden:";
+const CLOSES: char = '\u{bb}';
+/// Characters of the name in a placeholder.
+const LONGEST_NAME: usize = 60;
+/// Bytes before a place that tell whether a word begins there.
+const BEFORE: usize = 3;
+
+/// What is hidden, in one search.
+pub struct Mask {
+    /// The known values, then the beginnings of the shapes. None where they were too large for a search: then all is
+    /// hidden.
+    finder: Option<AhoCorasick>,
+    /// The known values alone.
+    values: Option<AhoCorasick>,
+    patterns: Vec<Pattern>,
+    longest: usize,
+}
+
+#[derive(Clone, Debug)]
+enum Pattern {
+    /// A known value, and its placeholder.
+    Value(String),
+    /// The beginning of a shape.
+    Shape(&'static Shape),
+}
+
+/// Whether more is to come of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rest {
+    ToCome,
+    Nothing,
+}
+
+impl fmt::Debug for Mask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Mask(…)")
+    }
+}
+
+impl Default for Mask {
+    /// Of shapes alone.
+    fn default() -> Self {
+        Self::new([])
+    }
+}
+
+impl Mask {
+    /// Hides these values, each with the name that stands for it, and what has the shape of a key. Values of fewer
+    /// than 8 bytes are none.
+    pub fn new(values: impl IntoIterator<Item = (String, String)>) -> Self {
+        let (mut texts, mut patterns, mut met) = (Vec::new(), Vec::new(), HashSet::new());
+        for (name, value) in values {
+            let value = value.trim();
+            if value.len() < SHORTEST {
+                continue;
+            }
+            let name: String = name.chars().take(LONGEST_NAME).collect();
+            for form in forms(value) {
+                if met.insert(form.clone()) {
+                    texts.push(form.into_bytes());
+                    patterns.push(Pattern::Value(placeholder(&name)));
+                }
+            }
+        }
+        let values = search(&texts);
+        for shape in SHAPES {
+            for begins in shape.begins {
+                texts.push(begins.as_bytes().to_vec());
+                patterns.push(Pattern::Shape(shape));
+            }
+        }
+        let longest = texts.iter().map(Vec::len).max().unwrap_or(1);
+        Self { finder: search(&texts), values, patterns, longest }
+    }
+
+    /// A text that is whole, with its keys hidden.
+    pub fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let is_met = self.finder.as_ref().is_none_or(|finder| finder.is_match(text));
+        if !is_met {
+            return Cow::Borrowed(text);
+        }
+        let mut shown = Vec::with_capacity(text.len());
+        self.pass(text.as_bytes(), 0, Rest::Nothing, &mut shown);
+        match String::from_utf8(shown) {
+            Ok(shown) if shown == text => Cow::Borrowed(text),
+            Ok(shown) => Cow::Owned(shown),
+            Err(error) => Cow::Owned(String::from_utf8_lossy(error.as_bytes()).into_owned()),
+        }
+    }
+
+    /// True if there is a key in a text.
+    pub fn holds(&self, text: &str) -> bool {
+        matches!(self.hide(text), Cow::Owned(_))
+    }
+
+    /// Goes through a text from `from` on, as far as it is sure.
+    fn pass(&self, text: &[u8], from: usize, rest: Rest, shown: &mut Vec<u8>) -> Passed {
+        let mut passed = Passed { upto: from, hidden: 0, dropping: Dropping::Nothing };
+        let Some(finder) = &self.finder else {
+            shown.extend_from_slice(placeholder("all").as_bytes());
+            return Passed { upto: text.len(), ..passed };
+        };
+        // What begins before this is there as a whole, whichever pattern it is.
+        let sure = match rest {
+            Rest::Nothing => text.len(),
+            Rest::ToCome => boundary(text, text.len().saturating_sub(self.longest)),
+        };
+        let mut look = from;
+        loop {
+            let met = finder.find(Input::new(text).span(look..text.len()));
+            let Some(met) = met.filter(|met| met.start() < sure) else {
+                passed.show(text, sure, shown);
+                return passed;
+            };
+            let before = text.get(passed.hidden..met.start()).unwrap_or_default();
+            let seen = Seen { text, before, start: met.start(), end: met.end() };
+            let judged = match self.patterns.get(met.pattern().as_usize()) {
+                Some(Pattern::Shape(shape)) => self.judge(shape, seen, rest),
+                Some(Pattern::Value(stands)) => Judged::hidden(met.range(), stands),
+                None => Judged::Nothing,
+            };
+            match judged {
+                Judged::Nothing => look = met.start() + 1,
+                Judged::NotSeen => {
+                    passed.show(text, met.start(), shown);
+                    return passed;
+                }
+                Judged::Hidden { range, stands } => {
+                    passed.show(text, range.start, shown);
+                    shown.extend_from_slice(stands.as_bytes());
+                    look = range.end;
+                    (passed.upto, passed.hidden) = (look, look);
+                    if look == text.len() && rest == Rest::ToCome {
+                        passed.dropping = Dropping::Token;
+                        return passed;
+                    }
+                }
+            }
+        }
+    }
+
+    /// What is hidden of a shape that begins here. One that does not end is taken as far as it is kept back.
+    fn judge(&self, shape: &Shape, seen: Seen<'_>, rest: Rest) -> Judged {
+        let is_long = seen.text.len().saturating_sub(seen.start) > HELD;
+        let rest = if is_long { Rest::Nothing } else { rest };
+        let judged = shape.judge(seen, rest);
+        let Judged::Hidden { range, stands } = judged else { return judged };
+        if rest == Rest::ToCome && range.end + self.longest > seen.text.len() {
+            return Judged::NotSeen;
+        }
+        // A value that is known is named, and hidden to its own end.
+        let inside = Input::new(seen.text).span(range.start..seen.text.len());
+        let value = self.values.as_ref().and_then(|values| values.find(inside));
+        let Some(value) = value.filter(|value| value.start() < range.end) else {
+            return Judged::Hidden { range, stands };
+        };
+        let whole = range.start..range.end.max(value.end());
+        match self.patterns.get(value.pattern().as_usize()) {
+            Some(Pattern::Value(named)) if value.start() == range.start => Judged::hidden(whole, named),
+            Some(Pattern::Value(_) | Pattern::Shape(_)) | None => Judged::hidden(whole, &stands),
+        }
+    }
+}
+
+/// How far a pass came.
+#[derive(Clone, Copy, Debug)]
+struct Passed {
+    /// Up to here all is given on or hidden.
+    upto: usize,
+    /// The end of what was hidden last.
+    hidden: usize,
+    dropping: Dropping,
+}
+
+impl Passed {
+    /// Gives on what comes before `until`.
+    fn show(&mut self, text: &[u8], until: usize, shown: &mut Vec<u8>) {
+        shown.extend_from_slice(text.get(self.upto..until).unwrap_or_default());
+        self.upto = self.upto.max(until);
+    }
+}
+
+/// The forms in which a value may stand in a text: as it is, in JSON, and in a URL.
+fn forms(value: &str) -> Vec<String> {
+    let json = serde_json::to_string(value).unwrap_or_default();
+    let json = json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(&json).to_owned();
+    let mut url = String::new();
+    for byte in value.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+            url.push(char::from(byte));
+        } else {
+            url.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    vec![value.to_owned(), json, url]
+}
+
+fn search(texts: &[Vec<u8>]) -> Option<AhoCorasick> {
+    AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(texts).ok()
+}
+
+/// What stands for a key.
+fn placeholder(name: &str) -> String {
+    format!("{OPENS}{name}{CLOSES}")
+}
+
+/// What stands for a key that is known by its shape alone: a few digits tell it from others and nothing of it.
+fn placeholder_of(shape: &str, key: &[u8]) -> String {
+    let digits: String = Sha256::digest(key).iter().take(2).map(|byte| format!("{byte:02x}")).collect();
+    placeholder(&format!("{shape}…{digits}"))
+}
+
+/// The first placeholder in a text: what was hidden from a model, and is not to be written by it.
+pub fn placeholder_in(text: &str) -> Option<&str> {
+    text.match_indices(OPENS).find_map(|(at, _)| {
+        let rest = text.get(at..)?;
+        let name = rest.strip_prefix(OPENS)?;
+        let length = name
+            .char_indices()
+            .take(LONGEST_NAME + 20)
+            .find_map(|(at, letter)| (letter == CLOSES).then_some(at))?;
+        let is_name =
+            name.get(..length).is_some_and(|name| !name.is_empty() && !name.contains(['\n', '\u{ab}']));
+        rest.get(..OPENS.len() + length + CLOSES.len_utf8()).filter(|_| is_name)
+    })
+}
+
+/// The last place up to `at` where a character begins.
+fn boundary(text: &[u8], at: usize) -> usize {
+    let inside = |at: usize| text.get(at).is_some_and(|byte| byte & 0xc0 == 0x80);
+    (0..4).map(|back| at.saturating_sub(back)).find(|at| !inside(*at)).unwrap_or(at)
+}
+
+/// What is left out of what comes next: the rest of a key that was longer than what is kept back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Dropping {
+    #[default]
+    Nothing,
+    Token,
+}
+
+/// Hides keys in bytes that come in pieces, however they are split.
+#[derive(Debug)]
+pub struct Hiding {
+    mask: Arc<Mask>,
+    /// What was not given on yet, after a few bytes that were.
+    held: Vec<u8>,
+    given: usize,
+    dropping: Dropping,
+}
+
+impl Hiding {
+    /// Hides what `mask` hides.
+    pub fn new(mask: Arc<Mask>) -> Self {
+        Self { mask, held: Vec::new(), given: 0, dropping: Dropping::Nothing }
+    }
+
+    /// Adds bytes; what is sure to stay is put at the end of `shown`.
+    pub fn push(&mut self, bytes: &[u8], shown: &mut Vec<u8>) {
+        let mut bytes = bytes;
+        if self.dropping == Dropping::Token {
+            let dropped = bytes.iter().take_while(|byte| shapes::is_of_token(**byte)).count();
+            bytes = bytes.get(dropped..).unwrap_or_default();
+            if bytes.is_empty() {
+                return;
+            }
+            self.dropping = Dropping::Nothing;
+        }
+        self.held.extend_from_slice(bytes);
+        self.go_on(Rest::ToCome, shown);
+    }
+
+    /// There is no more.
+    pub fn finish(&mut self, shown: &mut Vec<u8>) {
+        self.go_on(Rest::Nothing, shown);
+        self.held.clear();
+        self.given = 0;
+    }
+
+    fn go_on(&mut self, rest: Rest, shown: &mut Vec<u8>) {
+        let passed = self.mask.pass(&self.held, self.given, rest, shown);
+        self.dropping = passed.dropping;
+        // What was hidden is no letter before a word.
+        let keep = (passed.upto - passed.hidden).min(BEFORE);
+        self.held.drain(..passed.upto - keep);
+        self.given = keep;
+    }
+}

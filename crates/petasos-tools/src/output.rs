@@ -6,6 +6,7 @@ use petasos_core::time::Span;
 use petasos_core::tool::{BlobName, Fact, Outcome, ToolOutput, Trouble};
 use tokio::time::Instant;
 
+use crate::mask::Mask;
 use crate::tool::{Blobs, Context};
 
 /// What went wrong, as the model reads it.
@@ -39,6 +40,12 @@ impl Problem {
         let hint = written_in(hint, room / 3);
         let cause = written_in(cause, room.saturating_sub(written(&error)).saturating_sub(written(&hint)));
         Trouble { error: &error, cause: &cause, hint: &hint }.json()
+    }
+
+    /// The same with its keys hidden: what a system or a file says may be in it.
+    fn hidden_by(self, mask: &Mask) -> Self {
+        let hide = |text: &Text| Text::from(&*mask.hide(text));
+        Self { error: self.error, cause: hide(&self.cause), hint: hide(&self.hint) }
     }
 
     /// What the model reads of a call that was not understood.
@@ -136,8 +143,10 @@ impl From<Problem> for Told {
 /// How what a tool has to say becomes its output.
 pub(crate) async fn output(context: &Context, began: Instant, told: Told) -> ToolOutput {
     let Told { outcome, shown, facts, from: Source::Here } = told;
+    let mask = &context.session.mask;
     let (for_model, bytes, blob) = match shown {
         Shown::All(text) => {
+            let text = mask.hide(&text).into_owned();
             let bytes = text.len() as u64;
             if text.chars().nth(context.cap.0).is_none() {
                 (Bounded::new(&text, context.cap, ""), bytes, None)
@@ -147,11 +156,11 @@ pub(crate) async fn output(context: &Context, began: Instant, told: Told) -> Too
             }
         }
         Shown::Problem(problem) => {
-            let text = problem.json(context.cap);
+            let text = problem.hidden_by(mask).json(context.cap);
             (Bounded::new(&text, context.cap, "the rest is not kept"), text.len() as u64, None)
         }
         Shown::Part { text, bytes, blob } => {
-            (Bounded::new(&text, context.cap, "ask for less at once"), bytes, blob)
+            (Bounded::new(&mask.hide(&text), context.cap, "ask for less at once"), bytes, blob)
         }
     };
     ToolOutput { outcome, for_model, bytes, blob, facts, took: since(began) }

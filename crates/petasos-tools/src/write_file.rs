@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::encoding::{Bom, Encoding};
+use crate::mask::unwritten::check_new;
 use crate::output::{Problem, Told, blocking};
 use crate::seen::{Content, Seen, Since};
 use crate::tool::Context;
@@ -105,6 +106,7 @@ fn write(workspace: &Workspace, known: &Seen, location: &Location, content: &str
                     a part of it with edit_file";
         return Err(Problem::new("changed since it was read", cause, hint));
     }
+    check_new([content], &old.beginning)?;
     let (content, kept) = as_before(&old.beginning, content)?;
     let Written { replaced, note } = workspace.replace(location, &content, old.there)?;
     known.wrote(location, hash(&content));

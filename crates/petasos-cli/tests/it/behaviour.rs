@@ -1,6 +1,7 @@
 //! Rows of behaviour, through the binary.
 
 mod b01_b03;
+mod case_g12;
 pub mod find;
 mod l01_to_l03;
 mod l05_l07;

@@ -24,13 +24,14 @@ impl Environment {
         self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// Adds what the `.env` file of the home folder holds and the process does not.
+    /// What the `.env` file of the home folder holds; nothing if there is none.
     ///
     /// # Errors
     /// A file that cannot be read, or a line in it that is no `NAME=value`.
-    pub fn with_file_of(mut self, home: &Path) -> Result<Self, ConfigError> {
+    pub fn file_of(home: &Path) -> Result<Vec<(String, String)>, ConfigError> {
         let path = home.join(".env");
-        let Some(text) = read(&path)? else { return Ok(self) };
+        let Some(text) = read(&path)? else { return Ok(Vec::new()) };
+        let mut pairs = Vec::new();
         for (number, line) in (1..).zip(text.lines()) {
             let line = line.trim();
             let line = line.strip_prefix("export ").unwrap_or(line);
@@ -45,9 +46,17 @@ impl Environment {
             let value = value.trim();
             let quoted = |quote: char| value.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
             let value = quoted('"').or_else(|| quoted('\'')).unwrap_or(value);
-            self.0.entry(name.trim().to_owned()).or_insert_with(|| value.to_owned());
+            pairs.push((name.trim().to_owned(), value.to_owned()));
         }
-        Ok(self)
+        Ok(pairs)
+    }
+
+    /// Adds what the process does not hold.
+    pub fn with(mut self, pairs: &[(String, String)]) -> Self {
+        for (name, value) in pairs {
+            self.0.entry(name.clone()).or_insert_with(|| value.clone());
+        }
+        self
     }
 }
 

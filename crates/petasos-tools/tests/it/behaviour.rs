@@ -5,6 +5,8 @@ mod case_f_commands;
 mod case_f_files;
 mod case_f_places;
 mod case_g11;
+mod case_g12_mask;
+mod case_g12_results;
 mod l09_errors;
 mod p09_any_text;
 mod p09_schema;

@@ -1,0 +1,352 @@
+//! The shapes of keys, as data: what one begins with, and what makes it one. Beginnings alone, since a rule such as
+//! `password = …` hides words that are none.
+
+use std::ops::Range;
+
+use super::private_key;
+use super::{Rest, placeholder_of};
+
+/// Bytes of a URL's name and password that are looked at.
+const LONGEST_LOGIN: usize = 1_024;
+/// Bytes of a key whose letters and digits stand without a break between them.
+const RANDOM_RUN: usize = 16;
+
+/// A shape.
+#[derive(Debug)]
+pub(super) struct Shape {
+    /// What it is called in its placeholder.
+    pub(super) name: &'static str,
+    /// What it begins with.
+    pub(super) begins: &'static [&'static str],
+    rule: Rule,
+}
+
+/// What makes a shape out of a beginning.
+#[derive(Debug)]
+enum Rule {
+    /// A word that goes on for so many bytes at least.
+    Word { letters: Letters, length: Length, look: Look },
+    /// The value of a header of this name.
+    Header(Bare),
+    /// Name and password of a URL.
+    Login,
+    /// A part of a URL's query.
+    Query,
+    /// What stands between two marks.
+    PrivateKey,
+}
+
+/// What a header's value is without the name of a scheme before it.
+#[derive(Clone, Copy, Debug)]
+enum Bare {
+    /// A key.
+    Key,
+    /// Most often something else.
+    Seldom,
+}
+
+/// What a word goes on with.
+#[derive(Clone, Copy, Debug)]
+enum Letters {
+    /// Letters and digits.
+    Plain,
+    /// These, and `_`.
+    Underscored,
+    /// These, and `-`.
+    Dashed,
+    /// Capitals and digits.
+    Capitals,
+}
+
+/// How long a word goes on.
+#[derive(Clone, Copy, Debug)]
+enum Length {
+    Least(usize),
+    Exactly(usize),
+}
+
+/// How a word looks that nobody would write by hand.
+#[derive(Clone, Copy, Debug)]
+enum Look {
+    /// Not the same few letters again and again, as in examples.
+    Mixed,
+    /// A long run of letters and digits, both in it: `sk-` begins the names of styles and of places too.
+    Random,
+}
+
+const fn word(
+    name: &'static str,
+    begins: &'static [&'static str],
+    letters: Letters,
+    length: Length,
+    look: Look,
+) -> Shape {
+    Shape { name, begins, rule: Rule::Word { letters, length, look } }
+}
+
+/// The shapes. Lengths are those of the tokens that these services give out.
+pub(super) const SHAPES: &[Shape] = &[
+    word("sk-ant-", &["sk-ant-"], Letters::Dashed, Length::Least(20), Look::Random),
+    word("sk-", &["sk-"], Letters::Dashed, Length::Least(20), Look::Random),
+    word("gh_", &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], Letters::Plain, Length::Least(36), Look::Mixed),
+    word("github_pat_", &["github_pat_"], Letters::Underscored, Length::Least(60), Look::Mixed),
+    word("glpat-", &["glpat-"], Letters::Dashed, Length::Least(20), Look::Mixed),
+    word(
+        "xox-",
+        &["xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxe-"],
+        Letters::Dashed,
+        Length::Least(20),
+        Look::Mixed,
+    ),
+    word("AKIA", &["AKIA", "ASIA"], Letters::Capitals, Length::Exactly(16), Look::Mixed),
+    word("AIza", &["AIza"], Letters::Dashed, Length::Least(35), Look::Mixed),
+    word("hf_", &["hf_"], Letters::Plain, Length::Least(30), Look::Mixed),
+    word("npm_", &["npm_"], Letters::Plain, Length::Least(36), Look::Mixed),
+    Shape { name: "private-key", begins: &["-----BEGIN "], rule: Rule::PrivateKey },
+    Shape {
+        name: "authorization",
+        begins: &["uthorization", "UTHORIZATION"],
+        rule: Rule::Header(Bare::Seldom),
+    },
+    Shape {
+        name: "api-key",
+        begins: &["x-api-key", "X-Api-Key", "X-API-Key", "X-API-KEY", "x-goog-api-key", "X-Goog-Api-Key"],
+        rule: Rule::Header(Bare::Key),
+    },
+    Shape { name: "login", begins: &["://"], rule: Rule::Login },
+    Shape {
+        name: "url-key",
+        begins: &[
+            "?key=",
+            "&key=",
+            "?api_key=",
+            "&api_key=",
+            "?apikey=",
+            "&apikey=",
+            "?access_token=",
+            "&access_token=",
+        ],
+        rule: Rule::Query,
+    },
+];
+
+/// Where a beginning was met.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen<'a> {
+    pub(super) text: &'a [u8],
+    /// What stands before it.
+    pub(super) before: &'a [u8],
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+/// What came of a beginning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Judged {
+    /// It is no key.
+    Nothing,
+    /// The text ends before that can be seen.
+    NotSeen,
+    /// This is a key, and what stands for it.
+    Hidden { range: Range<usize>, stands: String },
+}
+
+impl Judged {
+    pub(super) fn hidden(range: Range<usize>, stands: &str) -> Self {
+        Self::Hidden { range, stands: stands.to_owned() }
+    }
+}
+
+impl Shape {
+    /// Whether a beginning begins a key, and what of it is hidden.
+    pub(super) fn judge(&self, seen: Seen<'_>, rest: Rest) -> Judged {
+        let span = match &self.rule {
+            Rule::Word { letters, length, look } => word_at(seen, *letters, *length, *look),
+            Rule::Header(bare) => header(seen, *bare),
+            Rule::Login => login(seen),
+            Rule::Query => query(seen),
+            Rule::PrivateKey => return private_key::judge(self.name, seen, rest),
+        };
+        match span {
+            Span::OpenEnd if rest == Rest::ToCome => Judged::NotSeen,
+            Span::OpenEnd | Span::None => Judged::Nothing,
+            // What ends with the text may go on.
+            Span::At(_, to) if to == seen.text.len() && rest == Rest::ToCome => Judged::NotSeen,
+            Span::At(from, to) => {
+                let key = seen.text.get(from..to).unwrap_or_default();
+                Judged::hidden(from..to, &placeholder_of(self.name, key))
+            }
+        }
+    }
+}
+
+/// Where a key stands.
+#[derive(Clone, Copy, Debug)]
+enum Span {
+    None,
+    /// The text ends where it could still come.
+    OpenEnd,
+    At(usize, usize),
+}
+
+/// True for what a key may go on with.
+pub(super) fn is_of_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"._~+/=-".contains(&byte)
+}
+
+/// The end of a run of bytes.
+fn run(text: &[u8], from: usize, is_of_it: impl Fn(u8) -> bool) -> usize {
+    let rest = text.get(from..).unwrap_or_default();
+    from + rest.iter().take_while(|byte| is_of_it(**byte)).count()
+}
+
+fn part(text: &[u8], from: usize, to: usize) -> &[u8] {
+    text.get(from..to).unwrap_or_default()
+}
+
+impl Letters {
+    fn holds(self, byte: u8) -> bool {
+        match self {
+            Self::Plain => byte.is_ascii_alphanumeric(),
+            Self::Underscored => byte.is_ascii_alphanumeric() || byte == b'_',
+            Self::Dashed => byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-',
+            Self::Capitals => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
+        }
+    }
+}
+
+fn word_at(seen: Seen<'_>, letters: Letters, length: Length, look: Look) -> Span {
+    let Seen { text, before, start, end } = seen;
+    if !begins_word(before) {
+        return Span::None;
+    }
+    let to = run(text, end, |byte| letters.holds(byte));
+    if to == text.len() {
+        // Judged when its end is seen; at the end of all it has one.
+        return if is_key(part(text, end, to), length, look) { Span::At(start, to) } else { Span::OpenEnd };
+    }
+    let goes_on = matches!(length, Length::Exactly(_)) && text.get(to).is_some_and(u8::is_ascii_alphanumeric);
+    if !goes_on && is_key(part(text, end, to), length, look) { Span::At(start, to) } else { Span::None }
+}
+
+/// True if what stands before a place lets a word begin there: no letter or digit, but those of an escape.
+fn begins_word(before: &[u8]) -> bool {
+    match before {
+        [.., b'\\', b'n' | b'r' | b't'] => true,
+        [.., b'%', high, low] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => true,
+        [.., last] => !last.is_ascii_alphanumeric(),
+        [] => true,
+    }
+}
+
+fn is_key(word: &[u8], length: Length, look: Look) -> bool {
+    let is_long = match length {
+        Length::Least(least) => word.len() >= least,
+        Length::Exactly(exactly) => word.len() == exactly,
+    };
+    is_long
+        && match look {
+            Look::Mixed => is_mixed(word),
+            Look::Random => is_random(word),
+        }
+}
+
+fn is_mixed(word: &[u8]) -> bool {
+    let mut met = [false; 256];
+    for byte in word {
+        if let Some(met) = met.get_mut(usize::from(*byte)) {
+            *met = true;
+        }
+    }
+    met.iter().filter(|met| **met).count() >= 6
+}
+
+fn is_random(word: &[u8]) -> bool {
+    word.split(|byte| !byte.is_ascii_alphanumeric()).any(|run| {
+        run.len() >= RANDOM_RUN
+            && run.iter().any(u8::is_ascii_digit)
+            && run.iter().any(u8::is_ascii_alphabetic)
+            && is_mixed(run)
+    })
+}
+
+/// What a header's value may begin with before the key itself.
+const SCHEMES: [&[u8]; 5] = [b"bearer", b"basic", b"token", b"bot", b"apikey"];
+
+/// The value after the name of a header, as HTTP, JSON, YAML and programs write it.
+fn header(seen: Seen<'_>, bare: Bare) -> Span {
+    let Seen { text, end, .. } = seen;
+    let is_between = |byte: u8| b" \t\"'\\:,=>[]()`".contains(&byte);
+    let begins = run(text, end, is_between);
+    if begins == text.len() {
+        return Span::OpenEnd;
+    }
+    let between = part(text, end, begins);
+    if between.len() > 16 || !between.iter().any(|byte| b":,=".contains(byte)) {
+        return Span::None;
+    }
+    let first = run(text, begins, is_of_token);
+    let scheme = part(text, begins, first).to_ascii_lowercase();
+    let has_scheme = SCHEMES.contains(&&*scheme);
+    let from = if has_scheme { run(text, first, |byte| byte == b' ') } else { begins };
+    let to = run(text, from, is_of_token);
+    let value = part(text, from, to);
+    let is_key = match (&*scheme, bare) {
+        (b"basic", _) => is_coded(value),
+        _ if has_scheme => is_value(value),
+        (_, Bare::Key) => is_value(value),
+        (_, Bare::Seldom) => is_random(value),
+    };
+    match is_key {
+        true => Span::At(from, to),
+        false if to == text.len() => Span::OpenEnd,
+        false => Span::None,
+    }
+}
+
+/// True for what is meant as it stands: a word without a digit is a name, such as YOUR_API_KEY.
+fn is_value(value: &[u8]) -> bool {
+    value.len() >= 8 && value.iter().any(u8::is_ascii_digit)
+}
+
+/// True for a name and a password in base 64.
+fn is_coded(value: &[u8]) -> bool {
+    let has = |is: fn(&u8) -> bool| value.iter().any(is);
+    let is_mixed = has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase) || has(u8::is_ascii_digit);
+    value.len() >= 8 && value.len().is_multiple_of(4) && is_mixed
+}
+
+/// The password of a URL, or a name that is a key.
+fn login(seen: Seen<'_>) -> Span {
+    let Seen { text, end, .. } = seen;
+    let is_of_login = |byte: u8| {
+        !byte.is_ascii_whitespace() && byte.is_ascii_graphic() && !b"/?#\"'<>`\\(){}|@$,;".contains(&byte)
+    };
+    let to = run(text, end, is_of_login);
+    if to == text.len() {
+        return if to - end > LONGEST_LOGIN { Span::None } else { Span::OpenEnd };
+    }
+    if text.get(to) != Some(&b'@') {
+        return Span::None;
+    }
+    let whole = part(text, end, to);
+    let colon = whole.iter().position(|byte| *byte == b':');
+    let from = colon.map_or(end, |colon| end + colon + 1);
+    let key = part(text, from, to);
+    let is_literal = match colon {
+        Some(_) => key.len() >= 6 && key.iter().any(u8::is_ascii_digit),
+        None => is_random(key),
+    };
+    if is_literal { Span::At(from, to) } else { Span::None }
+}
+
+/// The value of a part of a query.
+fn query(seen: Seen<'_>) -> Span {
+    let Seen { text, end, .. } = seen;
+    let to = run(text, end, |byte| byte.is_ascii_alphanumeric() || b"._~%+-".contains(&byte));
+    let is_long = is_random(part(text, end, to));
+    if to == text.len() && !is_long {
+        return Span::OpenEnd;
+    }
+    if is_long { Span::At(end, to) } else { Span::None }
+}

@@ -1,0 +1,99 @@
+//! Case G-12: keys in what tools give back, and placeholders in what they write.
+
+use std::sync::Arc;
+
+use petasos_core::bounded::Cap;
+use petasos_core::tool::{Fact, Outcome};
+use petasos_tools::{Mask, SessionState};
+
+use crate::say::{Room, arguments, edit, trouble};
+
+const KEY: &str = "sk-test-abcdefghijklmnopqrstuvwx1234";
+const HIDDEN: &str = "«hidden:OPENAI_API_KEY»";
+
+fn room() -> Room {
+    let mask = Mask::new([("OPENAI_API_KEY".to_owned(), KEY.to_owned())]);
+    Room { session: Arc::new(SessionState::new(Arc::new(mask))), ..Room::new() }
+}
+
+#[tokio::test]
+async fn case_g12_no_result_and_no_blob_holds_a_key() {
+    let mut room = room();
+    room.cap = Cap(2_000);
+    room.put("a.txt", format!("before {KEY} after\nOPENAI_API_KEY=\n"));
+    room.check(
+        "read_file",
+        r#"{"path":"a.txt"}"#,
+        Outcome::Ok,
+        &format!("before {HIDDEN} after\nOPENAI_API_KEY=\n"),
+    )
+    .await;
+    let found = room.text("search_files", r#"{"pattern":"sk-test"}"#).await;
+    assert!(found.starts_with(&format!("a.txt:1: before {HIDDEN} after\n")), "{found}");
+    // Over the cut and in the blob.
+    let many = arguments(&[("command", "seq 400; cat a.txt; seq 400; cat a.txt; cat nothing-here")]);
+    let output = room.call("run_command", &many).await;
+    let (text, whole) = (output.for_model.text(), String::from_utf8(room.blobs.only()).unwrap());
+    assert!(
+        !text.contains("sk-test") && whole.matches(HIDDEN).count() == 2 && !whole.contains("sk-test"),
+        "{whole}"
+    );
+    assert_eq!(output.bytes, whole.len() as u64);
+    // What failed names what it was about.
+    let output = room.call("read_file", &arguments(&[("path", &format!("no-{KEY}"))])).await;
+    assert!(trouble(output.for_model.text())["cause"].contains(HIDDEN), "{output:?}");
+}
+
+/// The same however the pieces come in which a command says it.
+#[tokio::test]
+async fn case_g12_a_key_that_comes_in_two_pieces_is_hidden() {
+    let room = room();
+    let (one, two) = KEY.split_at(20);
+    room.put("one", one);
+    room.put("two", two);
+    let call = arguments(&[(
+        "command",
+        "cat one; sleep 0.2; cat two; echo; printf '\\033[1m'; cat one two; printf '\\033[0m\\n'",
+    )]);
+    room.check("run_command", &call, Outcome::Ok, &format!("exit code 0\n{HIDDEN}\n{HIDDEN}\n")).await;
+}
+
+/// What stands for a key is not the key: written back, it would be lost.
+#[tokio::test]
+async fn case_g12_a_placeholder_is_never_written() {
+    let room = room();
+    let content = format!("A={KEY}\nB=1\n");
+    let unchanged = |output: &petasos_core::tool::ToolOutput, error: &str| {
+        assert_eq!(output.outcome, Outcome::Error);
+        assert_eq!(trouble(output.for_model.text())["error"], error);
+        assert!(matches!(&output.facts[..], [Fact::NotWritten { path }] if &**path == ".env"), "{output:?}");
+        assert_eq!(room.get(".env"), content.as_bytes());
+    };
+    room.put(".env", &content);
+    let read = room.text("read_file", r#"{"path":".env"}"#).await;
+    let output = room.call("write_file", &arguments(&[("path", ".env"), ("content", &read)])).await;
+    unchanged(&output, "not written");
+    let output = room.call("edit_file", &edit(".env", "B=1", &format!("B={HIDDEN}"))).await;
+    unchanged(&output, "not written");
+    let output = room.call("edit_file", &edit(".env", &format!("A={HIDDEN}\nB=1"), "B=2")).await;
+    unchanged(&output, "hidden text cannot be matched");
+    // Beside it all goes on.
+    room.call("edit_file", &edit(".env", "B=1", "B=2")).await;
+    assert_eq!(room.get(".env"), format!("A={KEY}\nB=2\n").as_bytes());
+    let new =
+        room.call("write_file", &arguments(&[("path", "new"), ("content", "K=«hidden:sk-…12ab»")])).await;
+    assert!(new.outcome == Outcome::Error && !room.path("new").exists());
+    // A text that tells of placeholders may be changed.
+    room.put("doc.md", format!("shows {HIDDEN} then\n"));
+    room.call("edit_file", &edit("doc.md", &format!("{HIDDEN} then"), &format!("{HIDDEN} now"))).await;
+    assert_eq!(room.get("doc.md"), format!("shows {HIDDEN} now\n").as_bytes());
+}
+
+/// Names of keys, and what asks for one, are read and found as they stand.
+#[tokio::test]
+async fn case_g12_a_file_that_names_keys_is_shown_as_it_stands() {
+    let room = room();
+    let text = "export OPENAI_API_KEY=\nkey = os.getenv(\"X_API_KEY\")\ncurl -H \"Authorization: Bearer $OPENAI_API_KEY\"\n";
+    room.put("a.sh", text);
+    room.check("read_file", r#"{"path":"a.sh"}"#, Outcome::Ok, text).await;
+}
