@@ -11,7 +11,7 @@ use petasos_core::session::Terms;
 use petasos_core::time::Permille;
 use petasos_core::turn::{Mode, OnAsk};
 use petasos_store::{Disk, FolderStore, Holder, Store, StoreError};
-use petasos_tools::{Mask, Options, Registry, Workspace, builtin};
+use petasos_tools::{FetchOptions, Mask, Options, Registry, Workspace, builtin};
 use sha2::{Digest as _, Sha256};
 use tokio::task::spawn_blocking;
 
@@ -179,6 +179,7 @@ impl Setup {
         let options = Options {
             run_tests: settings.run_tests.clone(),
             limit: settings.tool_limit,
+            fetch: FetchOptions { private: settings.fetch_private.clone(), ..FetchOptions::default() },
             ..Options::default()
         };
         let tools = builtin(Arc::new(workspace), options);

@@ -19,6 +19,7 @@ pub mod format_page;
 pub mod kills;
 pub mod model;
 pub mod model_server;
+pub mod page_server;
 pub mod random;
 pub mod row;
 pub mod script;

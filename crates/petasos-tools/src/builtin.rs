@@ -8,6 +8,8 @@ use petasos_core::text::NotJson;
 use crate::calculate::Calculate;
 use crate::current_time::CurrentTime;
 use crate::edit_file::EditFile;
+use crate::fetch::FetchOptions;
+use crate::fetch_url::FetchUrl;
 use crate::list_files::ListFiles;
 use crate::read_file::ReadFile;
 use crate::run_command::RunCommand;
@@ -30,6 +32,8 @@ pub struct Options {
     pub limit: Duration,
     /// Bytes that one search reads.
     pub most_searched: u64,
+    /// Which pages are fetched, and how far one is waited for.
+    pub fetch: FetchOptions,
 }
 
 impl Options {
@@ -40,13 +44,14 @@ impl Options {
 impl Default for Options {
     fn default() -> Self {
         let most = 1024 * 1024 * 1024;
-        Self { run_tests: None, most_output: most, limit: Self::LIMIT, most_searched: most }
+        let fetch = FetchOptions::default();
+        Self { run_tests: None, most_output: most, limit: Self::LIMIT, most_searched: most, fetch }
     }
 }
 
 /// The built-in tools on a workspace, in the order of the page on formats.
 pub fn builtin(workspace: Arc<Workspace>, options: Options) -> Vec<Arc<dyn Tool>> {
-    let Options { run_tests, most_output, limit, most_searched } = options;
+    let Options { run_tests, most_output, limit, most_searched, fetch } = options;
     let workspace = || Arc::clone(&workspace);
     let tests = run_tests.map(|command| RunTests { workspace: workspace(), command, most_output });
     let tools = [
@@ -57,7 +62,7 @@ pub fn builtin(workspace: Arc<Workspace>, options: Options) -> Vec<Arc<dyn Tool>
         behind(SearchFiles { workspace: workspace(), limits: Limits { time: limit, bytes: most_searched } }),
         behind(RunCommand { workspace: workspace(), most_output, limit }),
     ];
-    let rest = [behind(CurrentTime), behind(Calculate)];
+    let rest = [behind(FetchUrl::new(fetch)), behind(CurrentTime), behind(Calculate)];
     // A schema that was written as JSON is JSON, so none is left out; a test counts them.
     tools.into_iter().chain(tests.map(behind)).chain(rest).flatten().collect()
 }

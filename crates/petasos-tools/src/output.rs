@@ -91,6 +91,8 @@ pub(crate) struct Told {
 pub(crate) enum Source {
     /// This machine.
     Here,
+    /// That host: what it says is data, whatever it says.
+    Outside(Text),
 }
 
 /// What there is to read.
@@ -142,7 +144,7 @@ impl From<Problem> for Told {
 
 /// How what a tool has to say becomes its output.
 pub(crate) async fn output(context: &Context, began: Instant, told: Told) -> ToolOutput {
-    let Told { outcome, shown, facts, from: Source::Here } = told;
+    let Told { outcome, shown, facts, from: Source::Here | Source::Outside(_) } = told;
     let mask = &context.session.mask;
     let (for_model, bytes, blob) = match shown {
         Shown::All(text) => {
@@ -185,7 +187,8 @@ pub(crate) fn since(began: Instant) -> Span {
     Span(u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX))
 }
 
-async fn keep(blobs: &dyn Blobs, bytes: Vec<u8>) -> Result<BlobName, String> {
+/// Keeps the whole of a result; the error is why it could not be kept.
+pub(crate) async fn keep(blobs: &dyn Blobs, bytes: Vec<u8>) -> Result<BlobName, String> {
     let keeping = async {
         let mut writer = blobs.create().await?;
         writer.write(bytes).await?;

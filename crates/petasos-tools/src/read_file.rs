@@ -48,7 +48,7 @@ pub(crate) struct Arguments {
 
 /// Where a page begins: a line, or a character of a line.
 #[derive(Clone, Copy, Debug, Default)]
-struct Start(Point);
+pub(crate) struct Start(pub(crate) Point);
 
 impl JsonSchema for Start {
     fn schema_name() -> Cow<'static, str> {

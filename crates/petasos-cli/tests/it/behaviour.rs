@@ -31,4 +31,5 @@ mod sessions;
 mod t08;
 mod transfer;
 mod u01;
+mod u04;
 mod wires;

@@ -68,6 +68,7 @@ pub(super) struct RawTools {
     pub(super) serial: Option<bool>,
     pub(super) run_tests: Option<String>,
     pub(super) result_chars: Option<usize>,
+    pub(super) fetch_private: Option<Vec<String>>,
     pub(super) disabled: Option<Vec<String>>,
 }
 

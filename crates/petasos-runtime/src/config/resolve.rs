@@ -1,5 +1,6 @@
 //! The settings of a run, from all layers.
 
+use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -110,6 +111,8 @@ pub struct Settings {
     pub run_tests: Option<String>,
     /// Most characters of a tool's result.
     pub result_cap: Cap,
+    /// Addresses of pages that are fetched though they are on this machine or near it.
+    pub fetch_private: Vec<SocketAddr>,
     /// Tools that are left out.
     pub disabled: Vec<String>,
     /// What becomes of a call that asks, if a file says.
@@ -147,6 +150,7 @@ impl Default for Settings {
             serial: false,
             run_tests: None,
             result_cap: Cap::RESULT,
+            fetch_private: Vec::new(),
             disabled: Vec::new(),
             on_ask: None,
             timeouts: TimeoutsSet::default(),
@@ -215,6 +219,7 @@ impl Settings {
             serial: flags.deterministic || home.tools.serial.unwrap_or(false),
             run_tests: home.tools.run_tests,
             result_cap: result_cap(home.tools.result_chars)?,
+            fetch_private: addresses(home.tools.fetch_private.unwrap_or_default())?,
             disabled,
             on_ask: home.policy.on_ask,
             timeouts,
@@ -268,6 +273,19 @@ fn result_cap(characters: Option<usize>) -> Result<Cap, ConfigError> {
             Cap::RESULT.0
         ))),
     }
+}
+
+/// Addresses with their ports, as a person lists them. A name may be another address tomorrow.
+fn addresses(listed: Vec<String>) -> Result<Vec<SocketAddr>, ConfigError> {
+    let read = listed.into_iter().map(|address| {
+        address.trim().parse().map_err(|_| {
+            ConfigError::Setting(format!(
+                "`tools.fetch_private` holds {address:?}; write an address with its port, such as 127.0.0.1:8080 or \
+                 [::1]:8080"
+            ))
+        })
+    });
+    read.collect()
 }
 
 /// A wait that a person set. None at all would fail everything before it is answered.

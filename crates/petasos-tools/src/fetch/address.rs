@@ -7,7 +7,7 @@
 //! behind a prefix of an operator's own (RFC 6052) looks like any other address and cannot be told.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// What an address is that a fetch may not reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +92,31 @@ pub fn special(address: IpAddr) -> Option<Special> {
             Carried::Nothing => special_v6(address),
         },
     }
+}
+
+/// Which of the addresses that a name has may be connected to: all of them if none is refused, else those that a
+/// person listed by address and port.
+///
+/// # Errors
+/// The first that is refused, if none is listed, and what it is.
+pub(crate) fn reachable(
+    addresses: &[SocketAddr],
+    listed: &[SocketAddr],
+) -> Result<Vec<SocketAddr>, (IpAddr, Special)> {
+    let is_listed = |address: &&SocketAddr| listed.iter().any(|listed| is_same(listed, address));
+    let wanted: Vec<SocketAddr> = addresses.iter().filter(is_listed).copied().collect();
+    if !wanted.is_empty() {
+        return Ok(wanted);
+    }
+    // One private address among public ones is how a name is made to point inwards: the whole name is refused.
+    match addresses.iter().find_map(|address| Some((address.ip(), special(address.ip())?))) {
+        Some(refused) => Err(refused),
+        None => Ok(addresses.to_vec()),
+    }
+}
+
+fn is_same(one: &SocketAddr, other: &SocketAddr) -> bool {
+    one.port() == other.port() && one.ip().to_canonical() == other.ip().to_canonical()
 }
 
 /// An address of IPv4 inside one of IPv6.

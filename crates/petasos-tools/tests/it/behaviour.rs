@@ -13,6 +13,7 @@ mod p09_schema;
 mod t02_answers;
 mod t02_commands;
 mod t02_encodings;
+mod t02_fetch;
 mod t02_files;
 mod t02_search;
 mod t03_closed;

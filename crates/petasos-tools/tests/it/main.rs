@@ -18,3 +18,4 @@ mod encodings;
 mod mangle;
 mod say;
 mod specs;
+mod web;

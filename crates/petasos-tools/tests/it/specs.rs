@@ -25,6 +25,7 @@ fn t02_the_tools_come_in_the_order_of_the_page() {
         "search_files",
         "run_command",
         "run_tests",
+        "fetch_url",
         "current_time",
         "calculate",
     ];

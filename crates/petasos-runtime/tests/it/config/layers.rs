@@ -84,6 +84,19 @@ fn a_workspace_lowers_and_never_raises() {
     assert_eq!(off.setup().unwrap().settings.disabled, ["run_command", "write_file"]);
 }
 
+/// A name may be another address tomorrow, and a port is a server: both have to be said.
+#[test]
+fn pages_near_by_are_listed_by_address_and_port() {
+    let listed = |list: &str| Layers::new().home(&format!("tools: {{fetch_private: {list}}}\n")).setup();
+    let found = listed("[\"127.0.0.1:8080\", \" [::1]:80\"]").unwrap().settings.fetch_private;
+    assert_eq!(found, ["127.0.0.1:8080".parse().unwrap(), "[::1]:80".parse().unwrap()]);
+    for wrong in ["localhost:8080", "127.0.0.1", "http://127.0.0.1:80/", "::1:80", "127.0.0.1:99999", ""] {
+        let error = listed(&format!("[\"127.0.0.1:1\", \"{wrong}\"]")).unwrap_err().to_string();
+        assert!(error.contains("`tools.fetch_private`") && error.contains(&format!("{wrong:?}")), "{error}");
+        assert!(error.contains("such as 127.0.0.1:8080"), "{error}");
+    }
+}
+
 /// The key, the name and the sizes of one place never go to another.
 #[test]
 fn what_is_said_of_a_model_belongs_to_its_place() {

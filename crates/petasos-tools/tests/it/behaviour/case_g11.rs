@@ -1,8 +1,13 @@
 //! Case G-11: addresses that lead inwards, however they are written.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
-use petasos_tools::{Special, special};
+use petasos_core::tool::Outcome;
+use petasos_testkit::page_server::{Page, PageServer};
+use petasos_tools::{FetchOptions, Special, special};
+
+use crate::say::{arguments, trouble, wait};
+use crate::web::{Names, browsing, room};
 
 fn is(address: &str, what: Option<Special>) {
     assert_eq!(special(address.parse::<IpAddr>().unwrap()), what, "{address}");
@@ -149,4 +154,170 @@ fn case_g11_an_address_that_carries_another_is_judged_by_it() {
     for address in reached.into_iter().chain(["2606:2800:220:1:0:5efe:93.184.216.34"]) {
         is(address, None);
     }
+}
+
+/// Numbers are an address in many spellings, and no name server is asked of any.
+#[test]
+fn case_g11_every_spelling_of_a_private_address_is_refused() {
+    let inward = PageServer::start([("/", Page::html("the inside"))]);
+    let port = inward.address().port();
+    let spelled = [
+        "127.0.0.1",
+        "127.1",
+        "127.0.1",
+        "127.255.255.254",
+        "0.0.0.0",
+        "0",
+        "0x0",
+        "0x7f.1",
+        "0x7f.0.0.1",
+        "0x7f000001",
+        "0X7F000001",
+        "2130706433",
+        "017700000001",
+        "0177.0.0.1",
+        "0177.0x0.0.1",
+        "127.0.0.1.",
+        "%31%32%37.0.0.1",
+        "１２７.0.0.1",
+        "127。0。0。1",
+        "①②⑦.0.0.1",
+        "10.0.0.1",
+        "0xa.0.0.1",
+        "167772161",
+        "172.16.0.1",
+        "192.168.1.1",
+        "0xc0a80101",
+        "169.254.169.254",
+        "0xa9fea9fe",
+        "2852039166",
+        "0251.0376.0251.0376",
+        "169.254.43518",
+        "100.100.100.200",
+        "168.63.129.16",
+        "100.64.0.1",
+        "224.0.0.1",
+        "255.255.255.255",
+        "[::1]",
+        "[0:0:0:0:0:0:0:1]",
+        "[::]",
+        "[::ffff:127.0.0.1]",
+        "[::ffff:7f00:1]",
+        "[::FFFF:7F00:0001]",
+        "[0:0:0:0:0:ffff:127.0.0.1]",
+        "[::ffff:a9fe:a9fe]",
+        "[::ffff:169.254.169.254]",
+        "[::127.0.0.1]",
+        "[64:ff9b::7f00:1]",
+        "[64:ff9b::169.254.169.254]",
+        "[64:ff9b:1::1]",
+        "[2002:7f00:1::]",
+        "[2002:a9fe:a9fe::]",
+        "[2001:0:4136:e378:8000:63bf:3fff:fdd2]",
+        "[fd00::1]",
+        "[fd00:ec2::254]",
+        "[fe80::1]",
+        "[fec0::1]",
+        "[ff02::1]",
+        "[fe80::5efe:127.0.0.1]",
+        "[2606:2800:220:1:0:5efe:127.0.0.1]",
+    ];
+    let nobody = Names::nobody();
+    let room = room(FetchOptions { resolver: nobody.clone(), ..FetchOptions::default() });
+    for host in spelled {
+        for url in [format!("http://{host}:{port}/"), format!("https://{host}/latest/meta-data/")] {
+            let output = wait(room.call("fetch_url", &arguments(&[("url", &url)])));
+            let text = output.for_model.text();
+            assert_eq!(output.outcome, Outcome::Error, "{url}: {text}");
+            assert_eq!(trouble(text)["error"], "refused", "{url}: {text}");
+        }
+    }
+    assert_eq!((inward.connections(), nobody.asked()), (0, Vec::new()));
+}
+
+/// One private address among public ones is refused with them; so is each name of this machine.
+#[test]
+fn case_g11_a_name_that_has_a_private_address_is_refused() {
+    let inward = PageServer::start([("/", Page::html("the inside"))]);
+    let port = inward.address().port();
+    let names = Names::of(&[
+        ("localhost", &["127.0.0.1"]),
+        ("LOCALHOST.", &["::1"]),
+        ("inside.test", &["93.184.216.34", "127.0.0.1"]),
+        ("mapped.test", &["::ffff:127.0.0.1"]),
+        ("nat64.test", &["64:ff9b::7f00:1", "93.184.216.34"]),
+        ("metadata.test", &["169.254.169.254"]),
+        ("any.test", &["0.0.0.0"]),
+    ]);
+    let room = room(FetchOptions { resolver: names.clone(), ..FetchOptions::default() });
+    for name in
+        ["localhost", "LOCALHOST.", "inside.test", "mapped.test", "nat64.test", "metadata.test", "any.test"]
+    {
+        let url = format!("http://{name}:{port}/");
+        let text = wait(room.text("fetch_url", &arguments(&[("url", &url)])));
+        assert_eq!(trouble(&text)["error"], "refused", "{url}: {text}");
+    }
+    assert_eq!((inward.connections(), names.asked().len()), (0, 7));
+}
+
+#[test]
+fn case_g11_a_redirect_to_a_private_address_or_another_scheme_is_refused() {
+    let inward = PageServer::start([("/", Page::html("the inside"))]);
+    let mapped = format!("http://[::ffff:127.0.0.1]:{}/", inward.address().port());
+    let name = format!("http://inside.test:{}/", inward.address().port());
+    let inside = inward.url("/");
+    let places = [
+        ("/1", "http://169.254.169.254/latest/meta-data/", "refused"),
+        ("/2", &*inside, "refused"),
+        ("/3", &*mapped, "refused"),
+        ("/4", &*name, "refused"),
+        ("/5", "http://2130706433/", "refused"),
+        ("/6", "//10.0.0.1/", "refused"),
+        ("/7", "file:///etc/passwd", "sent on to where nothing is fetched"),
+        ("/8", "ftp://93.184.216.34/", "sent on to where nothing is fetched"),
+        ("/9", "data:text/html,inside", "sent on to where nothing is fetched"),
+        ("/10", "http://user:word@93.184.216.34/", "sent on to where nothing is fetched"),
+        ("/11", "http://[nothing/", "sent on to where nothing is fetched"),
+    ];
+    let pages = places.iter().map(|(path, place, _)| (*path, Page::to(place)));
+    let outward = PageServer::start(pages.chain([("/12", Page::answer("302 Found", &[], ""))]));
+    let names = Names::of(&[("inside.test", &["127.0.0.1"])]);
+    let room =
+        room(FetchOptions { private: vec![outward.address()], resolver: names, ..FetchOptions::default() });
+    for (path, place, error) in places.into_iter().chain([("/12", "", "sent on to where nothing is fetched")])
+    {
+        let text = wait(room.text("fetch_url", &arguments(&[("url", &outward.url(path))])));
+        assert_eq!(trouble(&text)["error"], error, "{place}: {text}");
+    }
+    assert_eq!((inward.connections(), outward.connections()), (0, 12));
+}
+
+/// A name server that answers differently the second time is not asked a second time: the connection goes to what was
+/// judged. After a redirect the name is asked and judged anew.
+#[test]
+fn case_g11_a_name_that_changes_its_address_is_connected_where_it_was_checked() {
+    let inward = PageServer::start([("/", Page::html("the inside"))]);
+    // The first may be connected to, and nobody listens there.
+    let names = Names::changing("rebind.test", &[&["127.0.0.3"], &["127.0.0.1"]]);
+    let nobody = SocketAddr::from(([127, 0, 0, 3], inward.address().port()));
+    let options = FetchOptions { private: vec![nobody], resolver: names.clone(), ..FetchOptions::default() };
+    let url = format!("http://rebind.test:{}/", inward.address().port());
+    let text = wait(room(options).text("fetch_url", &arguments(&[("url", &url)])));
+    assert_eq!(trouble(&text)["error"], "not reached", "{text}");
+    assert_eq!((inward.connections(), names.asked().len()), (0, 1));
+
+    let (server, _) = browsing([("/page", Page::html("a page")), ("/again", Page::to("/page"))]);
+    let names = Names::changing("rebind.test", &[&["127.0.0.1"], &["127.0.0.2"]]);
+    let room = room(FetchOptions {
+        private: vec![server.address()],
+        resolver: names.clone(),
+        ..FetchOptions::default()
+    });
+    let url = |path: &str| format!("http://rebind.test:{}{path}", server.address().port());
+    let text = wait(room.text("fetch_url", &arguments(&[("url", &url("/again"))])));
+    assert_eq!(trouble(&text)["error"], "refused", "{text}");
+    assert!(text.contains("rebind.test (127.0.0.2) is this machine"), "{text}");
+    let heads = server.asked();
+    assert_eq!((heads.len(), names.asked().len()), (1, 2));
+    assert!(heads[0].contains(&format!("host: rebind.test:{}", server.address().port())), "{}", heads[0]);
 }

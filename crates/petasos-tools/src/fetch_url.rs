@@ -1,0 +1,127 @@
+//! `fetch_url`: the text of a page, as much as fits.
+
+use petasos_core::claims::{Access, Claims, Place, PlaceKind};
+use petasos_core::tool::Outcome;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::fetch::{FetchOptions, Fetched, Fetcher, Readable, readable, target};
+use crate::output::{Problem, Shown, Source, Told, blocking, keep, whole};
+use crate::page::{NoText, Page, Size};
+use crate::read_file::Start;
+use crate::tool::Context;
+use crate::typed::{TypedTool, reads};
+
+/// Characters kept free for what is said below a page.
+const FOOTER: usize = 400;
+/// The most characters of a title that are shown.
+const TITLE: usize = 200;
+
+/// `fetch_url`.
+#[derive(Debug)]
+pub(crate) struct FetchUrl {
+    fetcher: Fetcher,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arguments {
+    /// The whole address, such as https://example.com/page.
+    url: String,
+    /// First line of its text, from 1, to go on after a page of it.
+    #[serde(default)]
+    from: Start,
+}
+
+impl FetchUrl {
+    pub(crate) fn new(options: FetchOptions) -> Self {
+        Self { fetcher: Fetcher::new(options) }
+    }
+}
+
+impl TypedTool for FetchUrl {
+    const NAME: &'static str = "fetch_url";
+    const DESCRIPTION: &'static str = "Get the text of a web page or of a text file on the web (http or https, public \
+        addresses). The first line gives address, status, type, bytes and the number of characters; then the text. \
+        Not for files of the workspace: use read_file.";
+    type Arguments = Arguments;
+
+    fn claims(&self, arguments: Arguments) -> Result<Claims, Problem> {
+        Ok(reads(self.places(&arguments)?))
+    }
+
+    fn places(&self, arguments: &Arguments) -> Result<Vec<Place>, Problem> {
+        let (_, name) = target(&arguments.url)?;
+        Ok(vec![Place { kind: PlaceKind::Host, name, access: Access::Read }])
+    }
+
+    async fn work(&self, arguments: Arguments, context: &Context) -> Result<Told, Problem> {
+        let (url, _) = target(&arguments.url)?;
+        let mut stop = context.stop.clone();
+        let work = async {
+            let fetched = self.fetcher.fetch(url).await?;
+            let read = blocking(move || readable(&fetched).map(|read| (fetched, read))).await?;
+            told(read, &arguments.from, context).await
+        };
+        tokio::select! {
+            told = work => told,
+            () = stop.raised() => {
+                let problem = Problem::new("stopped", "the page was not whole yet", "call it again if it is still wanted");
+                Ok(Told { outcome: Outcome::CutShort, ..Told::from(problem) })
+            }
+        }
+    }
+}
+
+/// What is told of a page: its address, and its text from a line on.
+async fn told(
+    (fetched, read): (Fetched, Readable),
+    from: &Start,
+    context: &Context,
+) -> Result<Told, Problem> {
+    let Fetched { url, status, bytes, is_cut, .. } = fetched;
+    let Readable { title, text, kind } = read;
+    let source = Source::Outside(url.host_str().unwrap_or_default().into());
+    // Before it is kept, and before it is cut, so that no key is cut into two parts that nobody knows.
+    let text = context.session.mask.hide(&text).into_owned();
+    let characters = text.chars().count();
+    let mut head = format!("[{url} · {status} · {kind} · {} bytes · {characters} characters]\n", bytes.len());
+    if is_cut {
+        head.push_str(&format!("[there is more: only the first {} bytes were read]\n", bytes.len()));
+    }
+    if !title.is_empty() {
+        head.push_str(&format!("Title: {}\n", title.chars().take(TITLE).collect::<String>()));
+    }
+    let size = bytes.len() as u64;
+    if text.trim().is_empty() {
+        let why = if bytes.is_empty() {
+            "the server sent nothing"
+        } else {
+            "it may need a browser that runs scripts"
+        };
+        let told = Told::empty(format!("{head}There is no text in it: {why}."));
+        return Ok(Told { from: source, ..told });
+    }
+    let room = context.cap.0.saturating_sub(FOOTER + head.chars().count()).max(FOOTER);
+    let mut blob = None;
+    if characters > room {
+        let kept = keep(&*context.blobs, text.clone().into_bytes()).await;
+        head.push_str(&format!("[{}]\n", whole(&kept)));
+        blob = kept.ok();
+    }
+    let mut page = Page::new(from.0, u64::MAX, room);
+    page.whole(Size::Bytes(text.len() as u64));
+    // How its lines end is no matter here: nothing is edited.
+    page.push(text.replace("\r\n", "\n").as_bytes(), text.len() as u64);
+    page.end();
+    let text = page.text().map_err(|no| {
+        let lines = match no {
+            NoText::Ended(lines) => lines,
+            NoText::NotReached => 0,
+        };
+        let cause = format!("the text of {url} has {lines} lines");
+        Problem::new("there is no such line", cause, format!("give from as 1 to {lines}"))
+    })?;
+    let shown = Shown::Part { text: format!("{head}{text}"), bytes: size, blob };
+    Ok(Told { outcome: Outcome::Ok, shown, facts: Vec::new(), from: source })
+}
