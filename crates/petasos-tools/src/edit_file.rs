@@ -16,7 +16,7 @@ use crate::seen::{Content, Seen, Since};
 use crate::tool::Context;
 use crate::typed::TypedTool;
 use crate::workspace::{Location, There, Workspace};
-use crate::write_file::{hash, not_written, seen, stopped, writes, wrote};
+use crate::write_file::{Before, hash, not_written, seen, stopped, writes, wrote};
 
 /// Larger files are not edited: all of one is held in memory.
 const LARGEST: u64 = 16 * 1024 * 1024;
@@ -57,10 +57,12 @@ impl TypedTool for EditFile {
     fn claims(&self, arguments: Arguments) -> Result<Claims, Problem> {
         let location = self.workspace.find(&arguments.path)?;
         // What does not fit now may fit when an earlier call of the same reply is done.
-        let old = self.workspace.bytes(&location, LARGEST);
-        let edited = old.and_then(|(old, _)| apply(old, &arguments.edits));
-        let content = edited.ok().map(|edited| edited.content);
-        Ok(writes(&self.workspace, &location, content.as_deref()))
+        let Ok((old, _)) = self.workspace.bytes(&location, LARGEST) else {
+            return Ok(writes(&location, None, Before::Unknown));
+        };
+        let before = Before::Content(hash(&old));
+        let content = apply(old, &arguments.edits).ok().map(|edited| edited.content);
+        Ok(writes(&location, content.as_deref(), before))
     }
 
     fn places(&self, arguments: &Arguments) -> Result<Vec<Place>, Problem> {

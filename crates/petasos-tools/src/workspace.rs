@@ -8,6 +8,7 @@ mod files;
 mod hashed;
 mod open;
 mod replace;
+mod rights;
 mod stamp;
 
 use std::collections::VecDeque;

@@ -52,9 +52,14 @@ impl TypedTool for WriteFile {
 
     fn claims(&self, arguments: Arguments) -> Result<Claims, Problem> {
         let location = file_at(&self.workspace, &arguments.path)?;
-        let written = as_before(&self.workspace.old(&location).beginning, &arguments.content);
-        let content = written.ok().map(|(content, _)| content);
-        Ok(writes(&self.workspace, &location, content.as_deref()))
+        let old = self.workspace.old(&location);
+        let before = match (old.there, old.hash) {
+            (There::Nothing, _) => Before::Nothing,
+            (There::File(_), Some(hash)) => Before::Content(hash),
+            (There::File(_), None) => Before::Unknown,
+        };
+        let content = as_before(&old.beginning, &arguments.content).ok().map(|(content, _)| content);
+        Ok(writes(&location, content.as_deref(), before))
     }
 
     fn places(&self, arguments: &Arguments) -> Result<Vec<Place>, Problem> {
@@ -120,11 +125,26 @@ fn write(workspace: &Workspace, known: &Seen, location: &Location, content: &str
     Ok(Told::ok(text).with(wrote(location, &content)))
 }
 
+/// What a file had before it is written, as far as can be said after a crash.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Before {
+    /// It is not there.
+    Nothing,
+    /// This content.
+    Content(Digest),
+    /// Too large to be looked through, or not to be read.
+    Unknown,
+}
+
 /// Claims of a call that writes one file, with the probe if its content is known.
-pub(crate) fn writes(workspace: &Workspace, location: &Location, content: Option<&[u8]>) -> Claims {
-    let probe = content.and_then(|content| {
-        // After a crash nobody could say of a very large file whether it is as it was, so nothing is promised.
-        let before = workspace.hash(location).ok()?;
+pub(crate) fn writes(location: &Location, content: Option<&[u8]>, before: Before) -> Claims {
+    let before = match before {
+        Before::Nothing => Some(None),
+        Before::Content(hash) => Some(Some(hash)),
+        // After a crash nobody could say whether it is as it was, so nothing is promised.
+        Before::Unknown => None,
+    };
+    let probe = content.zip(before).and_then(|(content, before)| {
         let probe = Probe { path: location.name(), sha256: hash(content), before };
         Json::try_from(serde_json::to_string(&probe).ok()?.as_str()).ok()
     });

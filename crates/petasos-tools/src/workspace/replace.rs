@@ -1,18 +1,17 @@
 //! A file of the workspace gets another content, whole or not at all.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use cap_std::fs::{
-    Dir, Metadata, MetadataExt as _, OpenOptions, OpenOptionsExt as _, Permissions, PermissionsExt as _,
-};
-use rustix::fs::{Access, AtFlags, Gid, Mode, OFlags, RenameFlags, Uid, fchown};
+use cap_std::fs::{Dir, Metadata, MetadataExt as _, OpenOptions, OpenOptionsExt as _, PermissionsExt as _};
+use rustix::fs::{Access, AtFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
 use super::files::regular;
-use super::{Location, NotOpened, Stamp, There, Workspace};
+use super::{Location, NotOpened, Stamp, There, Workspace, file_in, rights};
 use crate::output::Problem;
 
 /// What a written file was before.
@@ -58,7 +57,9 @@ impl Workspace {
         // From here on that name is ours to remove, and not before: it may be another's.
         let file = begin(&folder, &unfinished, before.as_ref());
         let file = file.map_err(|error| self.not_made(location, before.as_ref(), error))?;
-        let written = write_synced(file, bytes, before.as_ref()).map_err(failed);
+        // One that may be written and not read keeps its attributes to itself.
+        let old = before.as_ref().and_then(|_| file_in(&folder, &name).ok());
+        let written = write_synced(file, bytes, before.as_ref(), old.as_ref()).map_err(failed);
         let renamed = written.and_then(|owner| {
             self.rename(location, &folder, &unfinished, there)?;
             Ok(owner)
@@ -214,13 +215,23 @@ fn has_one_name(location: &Location, metadata: &Metadata) -> Result<(), Problem>
         return Ok(());
     }
     let shown = location.shown();
+    let word = as_word(&shown);
     let cause =
         format!("{shown} is one file under {names} names (hard links), and writing it would part them");
     let hint = format!(
-        "to change it under all names, write the text to a new file, then run_command: cat NEW > {shown} && rm NEW; \
-         to part this name from the others, run_command: cp {shown} NEW && mv NEW {shown}, then call this again"
+        "to change it under all names, write the text to a new file, then run_command: cat NEW > {word} && rm NEW; \
+         to part this name from the others, run_command: cp {word} NEW && mv NEW {word}, then call this again"
     );
     Err(Problem::new("it has several names", cause, hint))
+}
+
+/// A path as one word of a command.
+fn as_word(path: &str) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || matches!(letter, '/' | '.' | '_' | '-');
+    if path.chars().all(is_plain) && !path.starts_with('-') {
+        return path.to_owned();
+    }
+    format!("'./{}'", path.replace('\'', "'\\''"))
 }
 
 /// What the names of unfinished files begin with; 16 hexadecimal digits follow.
@@ -262,58 +273,21 @@ fn begin(folder: &Dir, name: &OsStr, before: Option<&Metadata>) -> io::Result<ca
     folder.open_with(Path::new(name), options.write(true).create_new(true).mode(mode))
 }
 
-/// Writes a file to the disk, with the owner and mode of the one it is to replace. Answers with what of them could
-/// not be kept.
-fn write_synced(mut file: cap_std::fs::File, bytes: &[u8], before: Option<&Metadata>) -> io::Result<String> {
+/// Writes a file to the disk, with what belongs to the one it is to replace. Answers with what of that could not be
+/// kept.
+fn write_synced(
+    mut file: cap_std::fs::File,
+    bytes: &[u8],
+    before: Option<&Metadata>,
+    old: Option<&File>,
+) -> io::Result<String> {
     file.write_all(bytes)?;
     let mut note = String::new();
     if let Some(before) = before {
-        let owned = give(&file, before, &mut note)?;
-        file.set_permissions(Permissions::from_mode(mode_after(before, owned, &mut note)))?;
+        rights::give(&file, before, old, &mut note)?;
     }
     file.sync_all()?;
     Ok(note)
-}
-
-/// Whose group a file has.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Group {
-    Same,
-    Other,
-}
-
-/// Gives a file to whom the one before belonged, as far as this user may.
-fn give(file: &cap_std::fs::File, before: &Metadata, note: &mut String) -> io::Result<Group> {
-    let metadata = file.metadata()?;
-    let (user, group) = (Uid::from_raw(before.uid()), Gid::from_raw(before.gid()));
-    // The group first, since who may not give it to another user may still choose among own groups.
-    let is_kept = metadata.gid() == before.gid() || fchown(file, None, Some(group)).is_ok();
-    if metadata.uid() != before.uid() && fchown(file, Some(user), None).is_err() {
-        let (now, before) = (metadata.uid(), before.uid());
-        note.push_str(&format!(
-            "; it belongs to user {now} now, not to {before}, whom this user may not give it to"
-        ));
-    }
-    if !is_kept {
-        let (now, before) = (metadata.gid(), before.gid());
-        note.push_str(&format!("; its group is {now} now, not {before}, which this user is not in"));
-    }
-    Ok(if is_kept { Group::Same } else { Group::Other })
-}
-
-/// The mode that a file has after another content was put into it.
-fn mode_after(before: &Metadata, group: Group, note: &mut String) -> u32 {
-    let mode = before.permissions().mode() & 0o7777;
-    // Whoever trusted the old program with these rights did not see the new one; the system takes them away too.
-    let plain = mode & !0o6000;
-    if plain != mode {
-        note.push_str("; its setuid or setgid bit was taken away");
-    }
-    match group {
-        Group::Same => plain,
-        // What one group might do is not for another: it gets what all others have.
-        Group::Other => plain & (!0o070 | (plain & 0o007) << 3),
-    }
 }
 
 /// Syncs the names in a folder. The descriptor that is held for paths cannot be synced, so one is opened that

@@ -71,6 +71,36 @@ fn t03_rights_of_a_group_do_not_pass_to_another() {
     assert_eq!(mode(&room, "a.txt"), 0o644);
 }
 
+/// Notes of programs, and the rights of single users, which a usual mode would widen: its group part is their limit.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn t03_attributes_and_rights_of_single_users_stay() {
+    use rustix::fs::{XattrFlags, getxattr, setxattr};
+    const ACL: &str = "system.posix_acl_access";
+    let room = Room::holding("a.txt", "one\n");
+    let path = room.path("a.txt");
+    // Version 2; the owner rw, user 1234 rw, the group nothing, all of those rw at most, others nothing.
+    let none = u32::MAX;
+    let mut acl = 2_u32.to_le_bytes().to_vec();
+    for (whose, may, id) in [(1_u16, 6_u16, none), (2, 6, 1234), (4, 0, none), (16, 6, none), (32, 0, none)] {
+        acl.extend([&whose.to_le_bytes()[..], &may.to_le_bytes(), &id.to_le_bytes()].concat());
+    }
+    let set = |name: &str, value: &[u8]| setxattr(&path, name, value, XattrFlags::empty()).is_ok();
+    if !set("user.note", b"kept") || !set(ACL, &acl) {
+        // This disk has neither.
+        return;
+    }
+    let get = |name: &str| {
+        let mut value = vec![0; 1_000];
+        let length = getxattr(&path, name, value.as_mut_slice()).unwrap();
+        value[..length].to_vec()
+    };
+    assert_eq!(mode(&room, "a.txt"), 0o660);
+    let text = "wrote 4 bytes, 1 lines to a.txt (replaced)";
+    room.check("write_file", &write("a.txt", "two\n"), Outcome::Ok, text).await;
+    assert_eq!((get("user.note"), get(ACL), mode(&room, "a.txt")), (b"kept".to_vec(), acl, 0o660));
+}
+
 #[tokio::test]
 async fn t03_rights_of_the_old_program_are_not_given_to_a_new_one() {
     let room = Room::holding("a.sh", "one\n");
@@ -97,6 +127,19 @@ async fn case_f16_a_file_with_several_names_is_not_parted() {
     room.call("run_command", r#"{"command":"cp h1 NEW && mv NEW h1"}"#).await;
     room.check("edit_file", &edit("h1", "two", "three"), Outcome::Ok, "edited 1 place in h1 (line 1)").await;
     assert_eq!((room.get("h1"), room.get("h2")), (b"three\n".to_vec(), b"two\n".to_vec()));
+}
+
+/// A name is one word of the commands that are proposed.
+#[tokio::test]
+async fn case_f16_a_strange_name_is_one_word_of_the_hint() {
+    let room = Room::holding("it's a file", "one\n");
+    room.sh("ln \"it's a file\" h2");
+    let output = room.call("write_file", &write("it's a file", "two\n")).await;
+    let hint = trouble(output.for_model.text())["hint"].clone();
+    let command = hint.split("run_command: ").nth(2).unwrap().split(", then").next().unwrap();
+    room.sh(command);
+    room.call("write_file", &write("it's a file", "two\n")).await;
+    assert_eq!((room.get("it's a file"), room.get("h2")), (b"two\n".to_vec(), b"one\n".to_vec()));
 }
 
 #[tokio::test]
