@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::fetch::{FetchOptions, Fetched, Fetcher, Readable, readable, target};
-use crate::output::{Problem, Shown, Source, Told, blocking, keep, whole};
+use crate::output::{MARKS, Problem, Shown, Source, Told, blocking, keep, whole};
 use crate::page::{NoText, Page, Size};
 use crate::read_file::Start;
 use crate::tool::Context;
@@ -102,7 +102,7 @@ async fn told(
         let told = Told::empty(format!("{head}There is no text in it: {why}."));
         return Ok(Told { from: source, ..told });
     }
-    let room = context.cap.0.saturating_sub(FOOTER + head.chars().count()).max(FOOTER);
+    let room = context.cap.0.saturating_sub(FOOTER + MARKS + head.chars().count()).max(FOOTER);
     let mut blob = None;
     if characters > room {
         let kept = keep(&*context.blobs, text.clone().into_bytes()).await;

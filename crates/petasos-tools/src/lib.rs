@@ -44,6 +44,7 @@ mod session;
 mod step_room;
 mod tool;
 mod typed;
+mod visible;
 mod walk;
 mod workspace;
 mod write_file;

@@ -4,6 +4,7 @@ mod case_c_arguments;
 mod case_f_commands;
 mod case_f_files;
 mod case_f_places;
+mod case_g10;
 mod case_g11;
 mod case_g12_mask;
 mod case_g12_results;
