@@ -145,7 +145,8 @@ impl From<OpError> for Refusal {
 
 /// Reads the settings.
 pub(crate) fn set_up(world: &World, workspace: Option<&Path>, flags: Flags) -> Result<Setup, ConfigError> {
-    Setup::read(world.environment.clone(), workspace, flags, Arc::clone(&world.disk))
+    let setup = Setup::read(world.environment.clone(), workspace, flags, Arc::clone(&world.disk))?;
+    Ok(setup.guarded_by(world.guardian.clone()))
 }
 
 /// What commands may do without a question.

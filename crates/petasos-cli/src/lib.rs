@@ -7,12 +7,15 @@ mod exit;
 mod print;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser as _;
 use petasos_runtime::config::Environment;
 use petasos_runtime::{Disk, NotStarted, OsDisk, RunResult};
+
+pub use petasos_runtime::guardian;
 
 use args::Arguments;
 use print::Printer;
@@ -24,12 +27,17 @@ pub struct World {
     pub environment: Environment,
     /// The disk that sessions are kept on.
     pub disk: Arc<dyn Disk>,
+    /// The program that guards commands, if one does: it begins with [`guardian`].
+    pub guardian: Option<PathBuf>,
 }
 
 impl World {
-    /// That of this process.
+    /// That of this process, which is its own guardian: it must begin with [`guardian`].
     pub fn of_process() -> Self {
-        Self { environment: Environment::of_process(), disk: Arc::new(OsDisk) }
+        // What runs, also if another file was put in its place since it began.
+        let running = PathBuf::from("/proc/self/exe");
+        let guardian = Some(running).filter(|running| running.exists());
+        Self { environment: Environment::of_process(), disk: Arc::new(OsDisk), guardian }
     }
 }
 

@@ -48,6 +48,7 @@ pub use models::Chosen;
 pub use op::Op;
 pub use petasos_providers::micro_usd;
 pub use petasos_store::{BadQuery, Disk, ExportError, OsDisk, Query, Rebuilt, Snippet, StoreError};
+pub use petasos_tools::guardian;
 pub use requests::{Known, Providers};
 pub use result::{ErrorTold, Follows, NotStarted, RunResult, UsageOfRun, how_to_decide};
 pub use setup::{Commands, RequestError, Setup};

@@ -43,6 +43,7 @@ pub struct Setup {
     flags: Flags,
     mask: Arc<Mask>,
     disk: Arc<dyn Disk>,
+    guardian: Option<PathBuf>,
 }
 
 impl Setup {
@@ -61,7 +62,13 @@ impl Setup {
         let environment = environment.with(&kept);
         let settings = Settings::resolve(&places, &environment, &flags)?;
         let mask = Arc::new(mask(&environment, &settings, &kept));
-        Ok(Self { places, environment, settings, flags, mask, disk })
+        Ok(Self { places, environment, settings, flags, mask, disk, guardian: None })
+    }
+
+    /// The same with commands guarded by a program that begins with [`guardian`](petasos_tools::guardian).
+    #[must_use]
+    pub fn guarded_by(self, guardian: Option<PathBuf>) -> Self {
+        Self { guardian, ..self }
     }
 
     /// What there is to look at sessions with: no settings are read, so that nothing wrong in them is in the way.
@@ -75,7 +82,7 @@ impl Setup {
     ) -> Result<Self, ConfigError> {
         let places = Places::find(&environment, workspace)?;
         let (settings, flags, mask) = (Settings::default(), Flags::default(), Arc::default());
-        Ok(Self { places, environment, settings, flags, mask, disk })
+        Ok(Self { places, environment, settings, flags, mask, disk, guardian: None })
     }
 
     /// The same in another workspace: that of a session.
@@ -180,6 +187,7 @@ impl Setup {
             run_tests: settings.run_tests.clone(),
             limit: settings.tool_limit,
             fetch: FetchOptions { private: settings.fetch_private.clone(), ..FetchOptions::default() },
+            guardian: self.guardian.clone(),
             ..Options::default()
         };
         let tools = builtin(Arc::new(workspace), options);

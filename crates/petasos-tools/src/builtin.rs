@@ -1,5 +1,6 @@
 //! The built-in tools, in the order in which a model sees them.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use petasos_core::text::NotJson;
 use crate::calculate::Calculate;
 use crate::current_time::CurrentTime;
 use crate::edit_file::EditFile;
+use crate::exec::CommandBounds;
 use crate::fetch::FetchOptions;
 use crate::fetch_url::FetchUrl;
 use crate::list_files::ListFiles;
@@ -34,6 +36,9 @@ pub struct Options {
     pub most_searched: u64,
     /// Which pages are fetched, and how far one is waited for.
     pub fetch: FetchOptions,
+    /// The program that guards commands: one that begins with [`guardian`](crate::guardian). Without one what a
+    /// command began is ended as far as this process can find it.
+    pub guardian: Option<PathBuf>,
 }
 
 impl Options {
@@ -45,22 +50,30 @@ impl Default for Options {
     fn default() -> Self {
         let most = 1024 * 1024 * 1024;
         let fetch = FetchOptions::default();
-        Self { run_tests: None, most_output: most, limit: Self::LIMIT, most_searched: most, fetch }
+        Self {
+            run_tests: None,
+            most_output: most,
+            limit: Self::LIMIT,
+            most_searched: most,
+            fetch,
+            guardian: None,
+        }
     }
 }
 
 /// The built-in tools on a workspace, in the order of the page on formats.
 pub fn builtin(workspace: Arc<Workspace>, options: Options) -> Vec<Arc<dyn Tool>> {
-    let Options { run_tests, most_output, limit, most_searched, fetch } = options;
+    let Options { run_tests, most_output, limit, most_searched, fetch, guardian } = options;
+    let bounds = CommandBounds { most_output, limit, guardian };
     let workspace = || Arc::clone(&workspace);
-    let tests = run_tests.map(|command| RunTests { workspace: workspace(), command, most_output });
+    let tests = run_tests.map(|command| RunTests { workspace: workspace(), command, bounds: bounds.clone() });
     let tools = [
         behind(ReadFile { workspace: workspace() }),
         behind(WriteFile { workspace: workspace() }),
         behind(EditFile { workspace: workspace() }),
         behind(ListFiles { workspace: workspace() }),
         behind(SearchFiles { workspace: workspace(), limits: Limits { time: limit, bytes: most_searched } }),
-        behind(RunCommand { workspace: workspace(), most_output, limit }),
+        behind(RunCommand { workspace: workspace(), bounds }),
     ];
     let rest = [behind(FetchUrl::new(fetch)), behind(CurrentTime), behind(Calculate)];
     // A schema that was written as JSON is JSON, so none is left out; a test counts them.

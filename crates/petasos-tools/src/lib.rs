@@ -51,6 +51,7 @@ mod write_file;
 
 pub use builtin::{Options, builtin};
 pub use encoding::{Bom, Decoded, Decoder, Encoding, NoForm, Order, Reading};
+pub use exec::guardian::guardian;
 pub use fetch::address::{Special, special};
 pub use fetch::{FetchOptions, Resolve, SystemResolver};
 pub use mask::{Hiding, Mask, placeholder_in};

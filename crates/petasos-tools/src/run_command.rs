@@ -7,7 +7,7 @@ use petasos_core::claims::{Access, Claims, Place, Rerun};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::exec::{Run, exec, words};
+use crate::exec::{CommandBounds, Run, exec, words};
 use crate::output::{Problem, Told, blocking};
 use crate::tool::Context;
 use crate::typed::TypedTool;
@@ -20,9 +20,7 @@ const MOST: u64 = 3_600;
 #[derive(Debug)]
 pub(crate) struct RunCommand {
     pub(crate) workspace: Arc<Workspace>,
-    pub(crate) most_output: u64,
-    /// How long one may take whose call does not say.
-    pub(crate) limit: Duration,
+    pub(crate) bounds: CommandBounds,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -64,8 +62,9 @@ impl TypedTool for RunCommand {
         });
         let (folder, path) = folder.await?;
         let asked = arguments.timeout_s.map(|seconds| Duration::from_secs(seconds.clamp(1, MOST)));
-        let limit = asked.unwrap_or(self.limit);
-        let run = Run { command: arguments.command, folder, path, limit, most_output: self.most_output };
+        let limit = asked.unwrap_or(self.bounds.limit);
+        let bounds = CommandBounds { limit, ..self.bounds.clone() };
+        let run = Run { command: arguments.command, folder, path, bounds };
         exec(run, context).await
     }
 }

@@ -7,7 +7,7 @@ use petasos_core::claims::{Access, Claims, Place, Rerun};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::exec::{Run, exec, words};
+use crate::exec::{CommandBounds, Run, exec, words};
 use crate::output::{Problem, Told};
 use crate::tool::Context;
 use crate::typed::TypedTool;
@@ -21,7 +21,7 @@ const LIMIT: u64 = 3_600;
 pub(crate) struct RunTests {
     pub(crate) workspace: Arc<Workspace>,
     pub(crate) command: String,
-    pub(crate) most_output: u64,
+    pub(crate) bounds: CommandBounds,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -48,6 +48,7 @@ impl TypedTool for RunTests {
         let folder = self.workspace.folder(&self.workspace.find(".")?)?;
         let (command, limit) = (self.command.clone(), Duration::from_secs(LIMIT));
         let path = self.workspace.root().to_owned();
-        exec(Run { command, folder, path, limit, most_output: self.most_output }, context).await
+        let bounds = CommandBounds { limit, ..self.bounds.clone() };
+        exec(Run { command, folder, path, bounds }, context).await
     }
 }

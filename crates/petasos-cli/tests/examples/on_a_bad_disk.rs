@@ -40,6 +40,9 @@ use rustix::process::{Signal, getpid, kill_process};
 const TORN: usize = 40;
 
 fn main() -> ExitCode {
+    if let Some(code) = petasos_cli::guardian(std::env::args_os()) {
+        return code;
+    }
     let mut arguments = std::env::args_os();
     let name = arguments.next().unwrap();
     let fault = arguments.next().unwrap().into_string().unwrap();

@@ -28,6 +28,7 @@ mod s04;
 mod s06;
 mod search;
 mod sessions;
+mod t04;
 mod t08;
 mod transfer;
 mod u01;

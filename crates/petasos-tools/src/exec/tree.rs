@@ -5,7 +5,7 @@
 
 use std::fs;
 
-use rustix::process::{Pid, Signal, kill_process, test_kill_process_group};
+use rustix::process::{Pid, Signal, test_kill_process_group};
 
 /// A process, told apart from a later one with its number by when it began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,19 +21,26 @@ struct Process {
 pub(super) struct Tree(Vec<Process>);
 
 impl Tree {
-    /// Adds those that are below a process now.
-    pub(super) fn grow(&mut self, root: Pid) {
+    /// Adds those that are below a process now, and says how many are new.
+    pub(super) fn grow(&mut self, root: Pid) -> usize {
+        let before = self.0.len();
         let all: Vec<Process> = every_process();
         let mut above = vec![root.as_raw_nonzero().get()];
         above.extend(self.0.iter().map(|process| process.pid));
         while let Some(parent) = above.pop() {
             for process in all.iter().filter(|process| process.parent == parent) {
-                if !self.0.contains(process) {
+                if !self.0.iter().any(|known| known.is(process)) {
                     self.0.push(*process);
                     above.push(process.pid);
                 }
             }
         }
+        self.0.len() - before
+    }
+
+    /// True if none was found.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// True if one of them has not ended.
@@ -43,18 +50,47 @@ impl Tree {
 
     /// Sends them a signal.
     pub(super) fn signal(&self, signal: Signal) {
-        for process in self.0.iter().filter(|process| process.is_there()) {
-            if let Some(pid) = Pid::from_raw(process.pid) {
-                // It may have ended since, which is what is wanted.
-                kill_process(pid, signal).ok();
-            }
-        }
+        self.0.iter().for_each(|process| process.signal(signal));
+    }
+
+    /// Their numbers, between blanks.
+    pub(super) fn numbers(&self) -> String {
+        let numbers: Vec<String> = self.0.iter().map(|process| process.pid.to_string()).collect();
+        numbers.join(" ")
     }
 }
 
 impl Process {
+    /// Its parent and its group may change.
+    fn is(&self, other: &Self) -> bool {
+        (self.pid, self.began) == (other.pid, other.began)
+    }
+
     fn is_there(&self) -> bool {
-        read(self.pid).is_some_and(|now| now.began == self.began)
+        read(self.pid).is_some_and(|now| self.is(&now))
+    }
+
+    /// It may have ended since, which is what is wanted.
+    #[cfg(target_os = "linux")]
+    fn signal(&self, signal: Signal) {
+        use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
+        let Some(pid) = Pid::from_raw(self.pid) else { return };
+        // Looked at after it is held: from then on no other can come to its number.
+        match pidfd_open(pid, PidfdFlags::empty()) {
+            Ok(held) if self.is_there() => pidfd_send_signal(&held, signal).ok(),
+            Ok(_) => None,
+            Err(_) => self.signal_by_number(pid, signal),
+        };
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn signal(&self, signal: Signal) {
+        Pid::from_raw(self.pid).and_then(|pid| self.signal_by_number(pid, signal));
+    }
+
+    /// Where none can be held, as on old kernels.
+    fn signal_by_number(&self, pid: Pid, signal: Signal) -> Option<()> {
+        if self.is_there() { rustix::process::kill_process(pid, signal).ok() } else { None }
     }
 }
 

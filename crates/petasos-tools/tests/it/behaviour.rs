@@ -2,6 +2,7 @@
 
 mod case_c_arguments;
 mod case_f_commands;
+mod case_f_endings;
 mod case_f_files;
 mod case_f_places;
 mod case_g10;

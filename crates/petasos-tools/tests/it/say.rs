@@ -35,7 +35,18 @@ impl Room {
         Self::with(Options::default())
     }
 
+    /// Commands have a guardian, as those of the program have.
     pub fn with(options: Options) -> Self {
+        let guardian = Some(PathBuf::from(env!("CARGO_BIN_EXE_petasos-guardian")));
+        Self::as_it_is(Options { guardian, ..options })
+    }
+
+    /// Commands have no guardian, as in a program that is none.
+    pub fn unguarded() -> Self {
+        Self::as_it_is(Options::default())
+    }
+
+    fn as_it_is(options: Options) -> Self {
         let outside = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(outside.path().join("w/proj")).unwrap();
         let workspace = Arc::new(Workspace::open(outside.path().join("w/proj")).unwrap());
