@@ -19,6 +19,9 @@ const MOST_PLACES: usize = 1_000;
 /// Bytes of what comes out: a short piece that is there often, and is replaced by a long one, could fill the memory.
 const LARGEST: usize = 64 * 1024 * 1024;
 
+/// What is shown for a byte that is no letter.
+pub(crate) const LOST: char = '\u{fffd}';
+
 /// A text after its edits.
 #[derive(Debug)]
 pub(crate) struct Edited {
@@ -80,6 +83,9 @@ fn one(edited: &mut Edited, edit: &Edit, which: &str) -> Result<(), Problem> {
         return Err(Problem::new("no change", format!("{which} has the same old and new text"), hint));
     }
     let read = edited.encoding.decode(&edited.content);
+    if read.is_flawed() && edit.new.contains(LOST) {
+        return Err(would_lose(&format!("the new text of {which}")));
+    }
     let plain = Plain::new(&read);
     // One place is enough to go on if all are meant; a second one is looked for if not.
     let few = plain.find(&old).take(2).count();
@@ -322,6 +328,15 @@ fn not_found(plain: &Plain<'_>, old: &str, which: &str) -> Problem {
     };
     let hint = "read the file again and give the old text exactly as it stands there; nothing was changed";
     Problem::new("no match", cause, hint)
+}
+
+/// A sign that only shows that there is something else would be written for it.
+pub(crate) fn would_lose(what: &str) -> Problem {
+    let cause =
+        format!("the file has bytes that are no letter, shown as \u{fffd}, and {what} has \u{fffd} in it");
+    let hint = "written so, those bytes would be lost: change other parts with edit_file, which keeps them, or use \
+                run_command; nothing was changed";
+    Problem::new("bytes would be lost", cause, hint)
 }
 
 /// What is to be put in cannot be written as the rest of the file is.

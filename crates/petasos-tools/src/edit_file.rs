@@ -12,10 +12,10 @@ use crate::edit::{Edited, End, apply};
 use crate::encoding::Encoding;
 use crate::mask::unwritten::{check_new, check_old};
 use crate::output::{Problem, Told, blocking};
-use crate::seen::{Content, Seen, Since};
+use crate::seen::{Seen, Since};
 use crate::tool::Context;
 use crate::typed::TypedTool;
-use crate::workspace::{Location, There, Workspace};
+use crate::workspace::{Content, Location, There, Workspace};
 use crate::write_file::{Before, hash, not_written, seen, stopped, writes, wrote};
 
 /// Larger files are not edited: all of one is held in memory.
@@ -94,9 +94,10 @@ fn edit(workspace: &Workspace, known: &Seen, location: &Location, edits: &[Edit]
     let (old, stamp) = workspace.bytes(location, LARGEST)?;
     check_old(edits.iter().map(|edit| &*edit.old), &old)?;
     check_new(edits.iter().map(|edit| &*edit.new), &old)?;
-    let since = known.since(location, &Content { stamp: Some(stamp), hash: Some(hash(&old)) });
+    let now = Content { stamp: Some(stamp), hash: Some(hash(&old)) };
+    let since = known.since(location, &now);
     let Edited { content, encoding, places, count, end } = apply(old, edits)?;
-    let written = workspace.replace(location, &content, There::File(stamp))?;
+    let written = workspace.replace(location, &content, There::File(now))?;
     known.edited(location, since, hash(&content));
     let lines: Vec<String> = places.iter().map(u64::to_string).collect();
     let many = if count == 1 { "place" } else { "places" };

@@ -14,10 +14,10 @@ use crate::encoding::{Decoder, Encoding};
 use crate::kind::binary;
 use crate::output::{Problem, Shown, Told, blocking};
 use crate::page::{NoText, Page, Point, Size};
-use crate::seen::{Content, Since};
+use crate::seen::Since;
 use crate::tool::{Context, Stop};
 use crate::typed::{TypedTool, reads};
-use crate::workspace::{Hashed, Location, MOST_HASHED, Workspace};
+use crate::workspace::{Content, Hashed, Location, MOST_HASHED, Workspace};
 
 /// Bytes that are read at once.
 const PIECE: u64 = 64 * 1024;
@@ -133,11 +133,15 @@ impl TypedTool for ReadFile {
             let location = workspace.find(&arguments.path)?;
             let mut page = page;
             let now = read_file(&workspace, &location, &mut page, &stop)?;
-            let since = session.seen.read(&location, now);
+            let since = session.seen.since(&location, &now);
             if since == Since::Changed && !page.is_whole() {
                 page.note("the file was changed since you read other parts of it; they may differ now");
             }
-            told(&location.shown(), page, &stop)
+            let told = told(&location.shown(), page, &stop)?;
+            if told.outcome != Outcome::CutShort {
+                session.seen.read(&location, now);
+            }
+            Ok(told)
         })
         .await
     }

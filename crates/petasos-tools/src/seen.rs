@@ -8,30 +8,11 @@ use std::sync::{Mutex, PoisonError};
 
 use petasos_core::id::Digest;
 
-use crate::workspace::{Location, Stamp};
+use crate::workspace::{Content, Location};
 
 /// What the model has read of files in this session.
 #[derive(Debug, Default)]
 pub struct Seen(Mutex<HashMap<Location, Known>>);
-
-/// The content of a file at some time.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Content {
-    /// Of the file; none if it was not looked at since it was written.
-    pub(crate) stamp: Option<Stamp>,
-    /// Of all of it; none if not all of it was read.
-    pub(crate) hash: Option<Digest>,
-}
-
-impl Content {
-    fn is(&self, other: &Self) -> bool {
-        match (self.hash, other.hash) {
-            (Some(one), Some(other)) => one == other,
-            // Too large to be looked through: its times are all there is.
-            (None, _) | (_, None) => self.stamp.is_some() && self.stamp == other.stamp,
-        }
-    }
-}
 
 #[derive(Clone, Copy, Debug)]
 struct Known {
@@ -52,11 +33,9 @@ pub(crate) enum Since {
 }
 
 impl Seen {
-    /// The model reads what a file is now. Answers with what it was before.
-    pub(crate) fn read(&self, location: &Location, now: Content) -> Since {
-        let since = self.since(location, &now);
+    /// The model has read what a file is now.
+    pub(crate) fn read(&self, location: &Location, now: Content) {
         self.know(location, Known { content: now, is_behind: false });
-        since
     }
 
     /// A file is compared with what was read or written last.

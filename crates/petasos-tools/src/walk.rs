@@ -12,7 +12,7 @@ use cap_std::fs::{Dir, FileType};
 use crate::output::Problem;
 use crate::rules::{IsFolder, Names, Rules};
 use crate::tool::Stop;
-use crate::workspace::{Location, NotOpened, Workspace, file_in};
+use crate::workspace::{Location, NotOpened, Workspace, file_in, is_unfinished};
 
 /// Folders in folders; each holds a descriptor.
 const DEEPEST: usize = 64;
@@ -143,7 +143,8 @@ impl<'a> Walk<'a> {
 
     fn is_ignored(&self, met: &Met<'_>) -> bool {
         let is_folder = if met.kind.is_dir() { IsFolder::Yes } else { IsFolder::No };
-        HABIT.iter().any(|name| met.name == name) || self.rules.leave_out(met.path, is_folder)
+        let is_habit = HABIT.iter().any(|name| met.name == name) || is_unfinished(met.name);
+        is_habit || self.rules.leave_out(met.path, is_folder)
     }
 }
 

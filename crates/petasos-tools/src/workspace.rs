@@ -29,8 +29,8 @@ pub(crate) use files::kind_of;
 pub(crate) use hashed::{Hashed, MOST_HASHED};
 use open::{Closed, closed, folder_in};
 pub(crate) use open::{NotOpened, file_in};
-pub(crate) use replace::{Replaced, Written};
-pub(crate) use stamp::{Stamp, There};
+pub(crate) use replace::{Replaced, Written, is_unfinished};
+pub(crate) use stamp::{Content, Stamp, There};
 
 /// Links that one path may lead through; Linux has the same number.
 const MOST_LINKS: usize = 40;

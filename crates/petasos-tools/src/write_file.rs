@@ -11,13 +11,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use crate::edit::{LOST, would_lose};
 use crate::encoding::{Bom, Encoding};
 use crate::mask::unwritten::check_new;
 use crate::output::{Problem, Told, blocking};
-use crate::seen::{Content, Seen, Since};
+use crate::seen::{Seen, Since};
 use crate::tool::Context;
 use crate::typed::TypedTool;
-use crate::workspace::{Location, Replaced, There, Workspace, Written};
+use crate::workspace::{Content, Location, Replaced, There, Workspace, Written};
 
 /// `write_file`.
 #[derive(Debug)]
@@ -53,10 +54,10 @@ impl TypedTool for WriteFile {
     fn claims(&self, arguments: Arguments) -> Result<Claims, Problem> {
         let location = file_at(&self.workspace, &arguments.path)?;
         let old = self.workspace.old(&location);
-        let before = match (old.there, old.hash) {
-            (There::Nothing, _) => Before::Nothing,
-            (There::File(_), Some(hash)) => Before::Content(hash),
-            (There::File(_), None) => Before::Unknown,
+        let before = match old.there {
+            There::Nothing => Before::Nothing,
+            There::File(Content { hash: Some(hash), .. }) => Before::Content(hash),
+            There::File(Content { hash: None, .. }) => Before::Unknown,
         };
         let content = as_before(&old.beginning, &arguments.content).ok().map(|(content, _)| content);
         Ok(writes(&location, content.as_deref(), before))
@@ -101,10 +102,10 @@ fn write(workspace: &Workspace, known: &Seen, location: &Location, content: &str
     let old = workspace.old(location);
     let since = match old.there {
         There::Nothing => known.gone(location),
-        There::File(stamp) => known.since(location, &Content { stamp: Some(stamp), hash: old.hash }),
+        There::File(now) => known.since(location, &now),
     };
     // What is gone cannot be lost any more.
-    if since == Since::Changed && old.there != There::Nothing {
+    if since == Since::Changed && matches!(old.there, There::File(_)) {
         let cause =
             format!("{} was changed by a command or another program after you read it", location.shown());
         let hint = "nothing was written; read it again with read_file, then write it with both changes, or change \
@@ -196,6 +197,9 @@ fn as_before(old: &[u8], content: &str) -> Result<(Vec<u8>, String), Problem> {
     // Of what is wholly written anew, nothing has to be kept that nobody can read.
     let encoding = if told == Encoding::Bytes { Encoding::Utf8(Bom::None) } else { told };
     let content = content.strip_prefix('\u{feff}').unwrap_or(content);
+    if content.contains(LOST) && told.decode(old).is_flawed() {
+        return Err(would_lose("the content"));
+    }
     let (mut given, mut kept) = (Cow::Borrowed(content), String::new());
     if has_long_ends(old, encoding) && !content.contains('\r') {
         given = Cow::Owned(content.replace('\n', "\r\n"));

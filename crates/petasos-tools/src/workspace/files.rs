@@ -8,7 +8,7 @@ use cap_std::fs::{Dir, FileType, FileTypeExt as _, Metadata};
 use petasos_core::id::Digest;
 
 use super::hashed::{Hashed, MOST_HASHED};
-use super::{Location, NotOpened, Stamp, There, Workspace, file_in};
+use super::{Content, Location, NotOpened, Stamp, There, Workspace, file_in};
 use crate::output::Problem;
 
 /// Bytes of an old file that are looked at for its encoding and its line ends.
@@ -20,8 +20,6 @@ pub(crate) struct Old {
     pub(crate) there: There,
     /// As much of it as is looked at; nothing if it is not there or cannot be read.
     pub(crate) beginning: Vec<u8>,
-    /// Of all of it; none if it is too large or cannot be read.
-    pub(crate) hash: Option<Digest>,
 }
 
 impl Workspace {
@@ -80,10 +78,11 @@ impl Workspace {
 
     /// A file as it is before it is written.
     pub(crate) fn old(&self, location: &Location) -> Old {
-        let there = self.look(location).map_or(There::Nothing, |there| There::File(Stamp::of(&there)));
-        let mut old = Old { there, beginning: Vec::new(), hash: None };
+        let as_looked_at = |stamp| There::File(Content { stamp: Some(stamp), hash: None });
+        let there = self.look(location);
+        let there = there.map_or(There::Nothing, |there| as_looked_at(Stamp::of(&there)));
+        let mut old = Old { there, beginning: Vec::new() };
         let Ok((file, stamp)) = self.file(location) else { return old };
-        old.there = There::File(stamp);
         let mut hashed = Hashed::default();
         // What was read before an error is the beginning all the same.
         let whole = in_pieces(file, |piece| {
@@ -92,7 +91,8 @@ impl Workspace {
             hashed.push(piece);
             !hashed.is_too_large()
         });
-        old.hash = whole.ok().and_then(|()| hashed.end());
+        let hash = whole.ok().and_then(|()| hashed.end());
+        old.there = There::File(Content { stamp: Some(stamp), hash });
         old
     }
 
@@ -102,16 +102,10 @@ impl Workspace {
         let Ok((file, stamp)) = self.file(location) else { return Ok(None) };
         // Asked first, so that nothing of what is too large is read; it may still grow while it is.
         if stamp.bytes() <= MOST_HASHED {
-            let mut hashed = Hashed::default();
-            let read = in_pieces(file, |piece| {
-                hashed.push(piece);
-                !hashed.is_too_large()
-            });
-            if read.is_err() {
-                return Ok(None);
-            }
-            if let Some(hash) = hashed.end() {
-                return Ok(Some(hash));
+            match hash_of(file) {
+                Ok(Some(hash)) => return Ok(Some(hash)),
+                Ok(None) => {}
+                Err(_) => return Ok(None),
             }
         }
         let cause = format!("{} has more than {MOST_HASHED} bytes", location.shown());
@@ -198,6 +192,16 @@ pub(super) fn regular(location: &Location, kind: FileType) -> Result<(), Problem
 fn a_folder(location: &Location) -> Problem {
     let cause = format!("{} is a folder", location.shown());
     Problem::new("a folder, not a file", cause, "list_files shows what is in it")
+}
+
+/// The hash of all of a file; none if it is too large.
+pub(super) fn hash_of(file: File) -> io::Result<Option<Digest>> {
+    let mut hashed = Hashed::default();
+    in_pieces(file, |piece| {
+        hashed.push(piece);
+        !hashed.is_too_large()
+    })?;
+    Ok(hashed.end())
 }
 
 /// Reads a file to its end, or until a piece is the last one that is wanted.

@@ -10,8 +10,8 @@ use cap_std::fs::{Dir, Metadata, MetadataExt as _, OpenOptions, OpenOptionsExt a
 use rustix::fs::{Access, AtFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
-use super::files::regular;
-use super::{Location, NotOpened, Stamp, There, Workspace, file_in, rights};
+use super::files::{hash_of, regular};
+use super::{Content, Location, NotOpened, Stamp, There, Workspace, file_in, rights};
 use crate::output::Problem;
 
 /// What a written file was before.
@@ -115,13 +115,13 @@ impl Workspace {
         let failed = |error: io::Error| self.of_file(location, &error);
         let is_same = match (there, now(folder, &name).map_err(failed)?) {
             (There::Nothing, None) => true,
-            (There::File(stamp), Some(now)) => stamp == Stamp::of(&now),
+            (There::File(before), Some(now)) => is_still(folder, &name, &before, &now),
             (There::Nothing, Some(_)) | (There::File(_), None) => false,
         };
         if !is_same {
             return Err(changed_meanwhile(location));
         }
-        if there == There::Nothing {
+        if matches!(there, There::Nothing) {
             match rustix::fs::renameat_with(folder, unfinished, folder, &name, RenameFlags::NOREPLACE) {
                 Ok(()) => return Ok(()),
                 Err(Errno::EXIST) => return Err(changed_meanwhile(location)),
@@ -174,6 +174,15 @@ fn now(folder: &Dir, name: &OsStr) -> io::Result<Option<Metadata>> {
         Ok(there) => Ok(Some(there)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
+    }
+}
+
+/// True if a file has the content that it had. Who only touched it changed nothing.
+fn is_still(folder: &Dir, name: &OsStr, before: &Content, now: &Metadata) -> bool {
+    let stamp = Some(Stamp::of(now));
+    stamp == before.stamp || {
+        let hash = file_in(folder, name).ok().and_then(|file| hash_of(file).ok().flatten());
+        hash.is_some() && before.is(&Content { stamp, hash })
     }
 }
 
@@ -247,6 +256,12 @@ fn unfinished_name() -> OsString {
     OsString::from(format!("{UNFINISHED}{random:016x}"))
 }
 
+/// True if a name is one of a file that is being written, or was when its process was killed.
+pub(crate) fn is_unfinished(name: &OsStr) -> bool {
+    let digits = name.to_str().and_then(|name| name.strip_prefix(UNFINISHED));
+    digits.is_some_and(|digits| digits.len() == 16 && digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
+}
+
 /// Removes what a process that was killed left of its writes in a folder: files of this user that are older than a
 /// file just written, by the clock of that disk.
 fn sweep(folder: &Dir, just_written: &OsStr) {
@@ -254,11 +269,9 @@ fn sweep(folder: &Dir, just_written: &OsStr) {
     let Ok(entries) = folder.entries() else { return };
     for entry in entries.take(MOST_LOOKED_AT).flatten() {
         let name = entry.file_name();
-        let digits = name.to_str().and_then(|name| name.strip_prefix(UNFINISHED));
-        let is_ours = digits.is_some_and(|digits| {
-            digits.len() == 16 && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
-        });
-        let Ok(Some(left)) = (if is_ours { now(folder, &name) } else { Ok(None) }) else { continue };
+        let Ok(Some(left)) = (if is_unfinished(&name) { now(folder, &name) } else { Ok(None) }) else {
+            continue;
+        };
         let is_old = left.mtime().saturating_add(LEFT_BEHIND) < written.mtime();
         if left.is_file() && left.uid() == written.uid() && is_old {
             folder.remove_file(&name).ok();

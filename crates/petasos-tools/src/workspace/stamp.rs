@@ -1,6 +1,7 @@
-//! What tells one state of a file from another without its content.
+//! What tells one state of a file from another: its stamp, and the hash of its content.
 
 use cap_std::fs::{Metadata, MetadataExt as _};
+use petasos_core::id::Digest;
 
 /// What tells one state of a file from another: which file it is, its size, and when it was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,11 +33,31 @@ impl Stamp {
     }
 }
 
+/// The content of a file at some time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Content {
+    /// Of the file; none if it was not looked at since it was written.
+    pub(crate) stamp: Option<Stamp>,
+    /// Of all of it; none if not all of it was read.
+    pub(crate) hash: Option<Digest>,
+}
+
+impl Content {
+    /// True if both are one, as far as that can be said.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        match (self.hash, other.hash) {
+            (Some(one), Some(other)) => one == other,
+            // Too large to be looked through: its times are all there is.
+            (None, _) | (_, None) => self.stamp.is_some() && self.stamp == other.stamp,
+        }
+    }
+}
+
 /// What there was where a file is to be written, when its new content was made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum There {
     /// Nothing.
     Nothing,
     /// A file.
-    File(Stamp),
+    File(Content),
 }

@@ -4,7 +4,7 @@ use petasos_core::tool::Outcome;
 use petasos_tools::{Bom, Encoding, Order};
 use proptest::prelude::*;
 
-use crate::say::{Room, edit, trouble, wait};
+use crate::say::{Room, arguments, edit, trouble, wait};
 
 const UTF16: [Encoding; 4] = [
     Encoding::Utf16(Order::Little, Bom::There),
@@ -134,6 +134,25 @@ async fn case_f13_a_trail_byte_is_no_letter() {
     room.check("edit_file", &edit("a.txt", " y", " z"), Outcome::Ok, "edited 1 place in a.txt (line 1)")
         .await;
     assert_eq!(room.get("a.txt"), b"caf\xe9 x\xc1 z\n");
+}
+
+/// A model gives back what it was shown for bytes that are no letter.
+#[tokio::test]
+async fn case_f13_what_stands_for_other_bytes_is_never_written_for_them() {
+    for bytes in [&b"x = 1;\n// caf\xe9 \xd6\xd0\n"[..], "好的，这是中文。\u{fffd}\n".as_bytes()] {
+        let room = Room::holding("a.txt", bytes);
+        let whole = room.text("read_file", r#"{"path":"a.txt"}"#).await.replace("x = 1", "x = 2");
+        let write = arguments(&[("path", "a.txt"), ("content", &whole)]);
+        if std::str::from_utf8(bytes).is_ok() {
+            // That sign itself is in the file, and stays.
+            assert_eq!(room.call("write_file", &write).await.outcome, Outcome::Ok);
+            continue;
+        }
+        room.refused("write_file", &write, "bytes would be lost").await;
+        room.refused("edit_file", &edit("a.txt", "x = 1;", "x = 2; // caf\u{fffd}"), "bytes would be lost")
+            .await;
+        assert_eq!(room.get("a.txt"), bytes);
+    }
 }
 
 const CHINESE: &str = "// 这是一个用来测试的文件，里面有很多汉字。\nint 数量 = 1; // 数量\n";

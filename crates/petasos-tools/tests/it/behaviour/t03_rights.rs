@@ -158,6 +158,8 @@ async fn t03_what_a_killed_process_left_of_its_writes_is_removed() {
         "mkdir below; cp {old} below; touch -d '2 hours ago' {old} below/{old} {}",
         others[1..].join(" ")
     ));
+    let listed = room.text("list_files", r#"{"depth":1}"#).await;
+    assert!(listed.contains(others[1]) && !listed.contains(old) && listed.contains("2 ignored"), "{listed}");
     room.call("write_file", &write("a.txt", "x")).await;
     let mut names: Vec<String> = std::fs::read_dir(room.path(""))
         .unwrap()

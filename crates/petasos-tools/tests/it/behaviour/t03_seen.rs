@@ -150,6 +150,16 @@ async fn t03_a_change_between_two_pages_is_told() {
         .await;
 }
 
+/// What gave no text was not read.
+#[tokio::test]
+async fn t03_a_read_that_failed_is_none() {
+    let room = Room::holding("a.txt", "one\n");
+    room.call("read_file", &read("a.txt")).await;
+    room.put("a.txt", "theirs\n");
+    room.refused("read_file", r#"{"path":"a.txt","from":9}"#, "there is no such line").await;
+    room.refused("write_file", &write("a.txt", "x"), BY_OTHERS).await;
+}
+
 /// Too large to be looked through, it is known by its state alone.
 #[tokio::test]
 async fn t03_a_change_of_a_huge_file_is_noticed() {
@@ -172,6 +182,33 @@ fn meddles(room: &Room, over: &AtomicBool, change: impl Fn()) {
             change();
         }
     }
+}
+
+/// Who only touches it changes nothing, also between look and rename.
+#[test]
+fn t03_a_touch_between_look_and_rename_is_no_change() {
+    let room = Room::holding("a.txt", "0\n");
+    let over = AtomicBool::new(false);
+    let touches = std::sync::atomic::AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            meddles(&room, &over, || {
+                let file = std::fs::File::open(room.path("a.txt")).unwrap();
+                file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+                touches.fetch_add(1, Ordering::Relaxed);
+            });
+        });
+        let _over = Over(&over);
+        for round in 0_u32.. {
+            let large = format!("{round}\n{}", "line\n".repeat(50_000));
+            let output = wait(room.call("write_file", &write("a.txt", &large)));
+            assert_eq!(output.outcome, Outcome::Ok, "{}", output.for_model.text());
+            if round >= 10 && touches.load(Ordering::Relaxed) >= 10 {
+                break;
+            }
+            assert!(round < 100_000);
+        }
+    });
 }
 
 struct Over<'a>(&'a AtomicBool);
