@@ -11,7 +11,7 @@ use petasos_core::session::Terms;
 use petasos_core::time::Permille;
 use petasos_core::turn::{Mode, OnAsk};
 use petasos_store::{Disk, FolderStore, Holder, Store, StoreError};
-use petasos_tools::{FetchOptions, Mask, Options, Registry, Workspace, builtin};
+use petasos_tools::{CondenseRule, FetchOptions, Mask, Options, Registry, Workspace, builtin};
 use sha2::{Digest as _, Sha256};
 use tokio::task::spawn_blocking;
 
@@ -186,13 +186,15 @@ impl Setup {
         let options = Options {
             run_tests: settings.run_tests.clone(),
             limit: settings.tool_limit,
+            condense: settings.condense.clone(),
             fetch: FetchOptions { private: settings.fetch_private.clone(), ..FetchOptions::default() },
             guardian: self.guardian.clone(),
             ..Options::default()
         };
         let tools = builtin(Arc::new(workspace), options);
         let names: Vec<String> = tools.iter().map(|tool| tool.spec().name.to_string()).collect();
-        check_disabled(&settings.disabled, &names)?;
+        check_tools("tools.disabled", settings.disabled.iter().map(String::as_str), &names)?;
+        check_tools("tools.condense", settings.condense.iter().map(CondenseRule::tool), &names)?;
         let is_on = |name: &str| settings.disabled.iter().all(|disabled| disabled != name);
         Ok(Registry::new(tools.into_iter().filter(|tool| is_on(&tool.spec().name))))
     }
@@ -318,17 +320,20 @@ pub(crate) fn policy(commands: Commands) -> Policy {
     Policy { rules, hash: Digest(hash.finalize().into()) }
 }
 
-/// A name with a slip in it would leave a tool on that was to be off.
-fn check_disabled(disabled: &[String], tools: &[String]) -> Result<(), ConfigError> {
-    // It is there only if its command is, and may be off before.
+/// A name with a slip in it would leave a tool as it is that was to be off, or picked from.
+fn check_tools<'a>(
+    setting: &str,
+    mut named: impl Iterator<Item = &'a str>,
+    tools: &[String],
+) -> Result<(), ConfigError> {
+    // It is there only if its command is, and may be named before.
     let known = || tools.iter().map(String::as_str).chain(["run_tests"]);
-    match disabled.iter().find(|name| known().all(|tool| tool != *name)) {
+    match named.find(|name| known().all(|tool| tool != *name)) {
         None => Ok(()),
         Some(name) => {
             let nearest =
                 known().min_by_key(|tool| strsim::damerau_levenshtein(name, tool)).unwrap_or_default();
-            let what =
-                format!("`tools.disabled` names {name:?}, which is no tool; the nearest is `{nearest}`");
+            let what = format!("`{setting}` names {name:?}, which is no tool; the nearest is `{nearest}`");
             Err(ConfigError::Setting(what))
         }
     }

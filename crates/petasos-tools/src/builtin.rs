@@ -7,6 +7,7 @@ use std::time::Duration;
 use petasos_core::text::NotJson;
 
 use crate::calculate::Calculate;
+use crate::condense::{Condense, CondenseRule};
 use crate::current_time::CurrentTime;
 use crate::edit_file::EditFile;
 use crate::exec::CommandBounds;
@@ -39,6 +40,8 @@ pub struct Options {
     /// The program that guards commands: one that begins with [`guardian`](crate::guardian). Without one what a
     /// command began is ended as far as this process can find it.
     pub guardian: Option<PathBuf>,
+    /// What is picked of JSON results; the first rule that fits a call counts.
+    pub condense: Vec<CondenseRule>,
 }
 
 impl Options {
@@ -57,29 +60,36 @@ impl Default for Options {
             most_searched: most,
             fetch,
             guardian: None,
+            condense: Vec::new(),
         }
     }
 }
 
 /// The built-in tools on a workspace, in the order of the page on formats.
 pub fn builtin(workspace: Arc<Workspace>, options: Options) -> Vec<Arc<dyn Tool>> {
-    let Options { run_tests, most_output, limit, most_searched, fetch, guardian } = options;
+    let Options { run_tests, most_output, limit, most_searched, fetch, guardian, condense } = options;
     let bounds = CommandBounds { most_output, limit, guardian };
+    let condense = Condense::new(condense);
+    let condense = &condense;
     let workspace = || Arc::clone(&workspace);
     let tests = run_tests.map(|command| RunTests { workspace: workspace(), command, bounds: bounds.clone() });
     let tools = [
-        behind(ReadFile { workspace: workspace() }),
-        behind(WriteFile { workspace: workspace() }),
-        behind(EditFile { workspace: workspace() }),
-        behind(ListFiles { workspace: workspace() }),
-        behind(SearchFiles { workspace: workspace(), limits: Limits { time: limit, bytes: most_searched } }),
-        behind(RunCommand { workspace: workspace(), bounds }),
+        behind(condense, ReadFile { workspace: workspace() }),
+        behind(condense, WriteFile { workspace: workspace() }),
+        behind(condense, EditFile { workspace: workspace() }),
+        behind(condense, ListFiles { workspace: workspace() }),
+        behind(
+            condense,
+            SearchFiles { workspace: workspace(), limits: Limits { time: limit, bytes: most_searched } },
+        ),
+        behind(condense, RunCommand { workspace: workspace(), bounds }),
     ];
-    let rest = [behind(FetchUrl::new(fetch)), behind(CurrentTime), behind(Calculate)];
+    let rest =
+        [behind(condense, FetchUrl::new(fetch)), behind(condense, CurrentTime), behind(condense, Calculate)];
     // A schema that was written as JSON is JSON, so none is left out; a test counts them.
-    tools.into_iter().chain(tests.map(behind)).chain(rest).flatten().collect()
+    tools.into_iter().chain(tests.map(|tests| behind(condense, tests))).chain(rest).flatten().collect()
 }
 
-fn behind(tool: impl TypedTool + 'static) -> Result<Arc<dyn Tool>, NotJson> {
-    Ok(Arc::new(Typed::new(tool)?))
+fn behind(condense: &Condense, tool: impl TypedTool + 'static) -> Result<Arc<dyn Tool>, NotJson> {
+    Ok(Arc::new(Typed::new(tool, condense.clone())?))
 }

@@ -8,6 +8,7 @@ mod arguments;
 mod builtin;
 mod calculate;
 mod clean;
+mod condense;
 mod current_time;
 mod edit;
 mod edit_file;
@@ -50,6 +51,7 @@ mod workspace;
 mod write_file;
 
 pub use builtin::{Options, builtin};
+pub use condense::{CondenseRule, PathError};
 pub use encoding::{Bom, Decoded, Decoder, Encoding, NoForm, Order, Reading};
 pub use exec::guardian::guardian;
 pub use fetch::address::{Special, special};

@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
 use crate::arguments;
+use crate::condense::{Condense, condensed, wide};
 use crate::output::{Problem, Told, output};
 use crate::tool::{Context, Tool, ToolSpec};
 
@@ -50,12 +51,13 @@ pub(crate) trait TypedTool: fmt::Debug + Send + Sync {
 pub(crate) struct Typed<T> {
     spec: ToolSpec,
     tool: T,
+    condense: Condense,
 }
 
 impl<T: TypedTool> Typed<T> {
     /// The tool with its spec.
-    pub(crate) fn new(tool: T) -> Result<Self, NotJson> {
-        Ok(Self { spec: arguments::spec::<T::Arguments>(T::NAME, T::DESCRIPTION)?, tool })
+    pub(crate) fn new(tool: T, condense: Condense) -> Result<Self, NotJson> {
+        Ok(Self { spec: arguments::spec::<T::Arguments>(T::NAME, T::DESCRIPTION)?, tool, condense })
     }
 }
 
@@ -69,6 +71,24 @@ impl<T: TypedTool> Typed<T> {
         let names: Vec<String> = now.iter().map(|place| format!("{:?}", &*place.name)).collect();
         let cause = format!("the path means another file now than when it was allowed: {}", names.join(", "));
         Err(Problem::new("not what was allowed", cause, "nothing was done; call it again"))
+    }
+}
+
+impl<T: TypedTool> Typed<T> {
+    /// Does it, and picks from its result if there is a rule for the call.
+    async fn condensed_work(
+        &self,
+        arguments: T::Arguments,
+        call: &Approved,
+        context: &Context,
+    ) -> Result<Told, Problem> {
+        match self.condense.rule(T::NAME, &call.proposal().arguments) {
+            Some(rule) => {
+                let told = self.tool.work(arguments, &wide(context)).await?;
+                Ok(condensed(rule, told, context).await)
+            }
+            None => self.tool.work(arguments, context).await,
+        }
     }
 }
 
@@ -87,7 +107,7 @@ impl<T: TypedTool> Tool for Typed<T> {
             let began = Instant::now();
             let told = match arguments::read(&self.spec, &call.proposal().arguments) {
                 Ok(arguments) => match self.still_means(&arguments, call) {
-                    Ok(()) => self.tool.work(arguments, &context).await,
+                    Ok(()) => self.condensed_work(arguments, call, &context).await,
                     Err(problem) => Ok(not_done(problem, &call.proposal().claims.places)),
                 },
                 Err(problem) => Err(problem),

@@ -46,6 +46,7 @@ pub const NAMES: &[Name] = &[
     never("tools.serial"),
     never("tools.run_tests"),
     never("tools.result_chars"),
+    never("tools.condense"),
     never("tools.fetch_private"),
     Name { name: "tools.disabled", workspace: Workspace::Set },
     never("policy.on_ask"),

@@ -68,8 +68,19 @@ pub(super) struct RawTools {
     pub(super) serial: Option<bool>,
     pub(super) run_tests: Option<String>,
     pub(super) result_chars: Option<usize>,
+    pub(super) condense: Option<Vec<RawCondense>>,
     pub(super) fetch_private: Option<Vec<String>>,
     pub(super) disabled: Option<Vec<String>>,
+}
+
+/// What is picked of the results of a tool.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawCondense {
+    pub(super) tool: String,
+    #[serde(rename = "match")]
+    pub(super) only: Option<String>,
+    pub(super) pick: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -11,13 +11,13 @@ use petasos_core::time::Span;
 use petasos_core::turn::{Guards, OnAsk};
 use petasos_providers::{Price, TimeoutsSet};
 use petasos_store::Durability;
-use petasos_tools::Options;
+use petasos_tools::{CondenseRule, Options};
 use serde::Deserialize;
 
 use super::ConfigError;
 use super::amount::Millionths;
 use super::paths::{Environment, Places};
-use super::raw::{Owner, Raw, RawDurability, RawGuards, RawModel, RawTimeouts};
+use super::raw::{Owner, Raw, RawCondense, RawDurability, RawGuards, RawModel, RawTimeouts};
 
 /// What the command line says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -111,6 +111,8 @@ pub struct Settings {
     pub run_tests: Option<String>,
     /// Most characters of a tool's result.
     pub result_cap: Cap,
+    /// What is picked of JSON results.
+    pub condense: Vec<CondenseRule>,
     /// Addresses of pages that are fetched though they are on this machine or near it.
     pub fetch_private: Vec<SocketAddr>,
     /// Tools that are left out.
@@ -150,6 +152,7 @@ impl Default for Settings {
             serial: false,
             run_tests: None,
             result_cap: Cap::RESULT,
+            condense: Vec::new(),
             fetch_private: Vec::new(),
             disabled: Vec::new(),
             on_ask: None,
@@ -219,6 +222,7 @@ impl Settings {
             serial: flags.deterministic || home.tools.serial.unwrap_or(false),
             run_tests: home.tools.run_tests,
             result_cap: result_cap(home.tools.result_chars)?,
+            condense: rules(home.tools.condense.unwrap_or_default())?,
             fetch_private: addresses(home.tools.fetch_private.unwrap_or_default())?,
             disabled,
             on_ask: home.policy.on_ask,
@@ -273,6 +277,16 @@ fn result_cap(characters: Option<usize>) -> Result<Cap, ConfigError> {
             Cap::RESULT.0
         ))),
     }
+}
+
+/// What is picked of results, as a person wrote it. Read at once, so that what is wrong is told before a session.
+fn rules(written: Vec<RawCondense>) -> Result<Vec<CondenseRule>, ConfigError> {
+    let read = (1..).zip(written).map(|(place, RawCondense { tool, only, pick })| {
+        CondenseRule::new(tool, only, &pick).map_err(|error| {
+            ConfigError::Setting(format!("rule {place} of `tools.condense` cannot be used: {error}"))
+        })
+    });
+    read.collect()
 }
 
 /// Addresses with their ports, as a person lists them. A name may be another address tomorrow.

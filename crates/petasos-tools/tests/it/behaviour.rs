@@ -25,4 +25,5 @@ mod t03_rights;
 mod t03_seen;
 mod t03_workspace;
 mod t03_writes;
+mod t08_condense;
 mod t08_results;

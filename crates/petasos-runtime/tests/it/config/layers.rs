@@ -2,6 +2,7 @@
 
 use petasos_core::time::Span;
 use petasos_runtime::config::{Flags, ModelNamed, Settings};
+use petasos_tools::CondenseRule;
 
 use super::Layers;
 
@@ -82,6 +83,34 @@ fn a_workspace_lowers_and_never_raises() {
         .home("tools: {disabled: [run_command]}\n")
         .workspace("tools: {disabled: [write_file]}\n");
     assert_eq!(off.setup().unwrap().settings.disabled, ["run_command", "write_file"]);
+}
+
+/// A rule is read with the settings: what is wrong with it is told with its place, before there is a session.
+#[test]
+fn t08_condense_rules_are_checked_when_they_are_read() {
+    let with = |rule: &str| {
+        Layers::new().home(&format!("tools: {{condense: [{{tool: fetch_url, pick: [.a]}}, {rule}]}}\n"))
+    };
+    let good = with("{tool: run_tests, match: x, pick: [\".b[].c\", .d]}").setup().unwrap();
+    let rule = |tool: &str, only: Option<&str>, paths: &[&str]| {
+        let paths: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
+        CondenseRule::new(tool.to_owned(), only.map(str::to_owned), &paths).unwrap()
+    };
+    let wanted = [rule("fetch_url", None, &[".a"]), rule("run_tests", Some("x"), &[".b[].c", ".d"])];
+    assert_eq!(good.settings.condense, wanted);
+    for (wrong, what) in [
+        (
+            "{tool: fetch_url, pick: [.a.b..c]}",
+            "rule 2 of `tools.condense` cannot be used: the path \".a.b..c\" is wrong at character 6",
+        ),
+        ("{tool: fetch_url, pick: []}", "rule 2 of `tools.condense` cannot be used: `pick` has no path"),
+        ("{tool: fetch_url, pick: [\".a | length\"]}", "wrong at character 3"),
+        ("{tool: fetch_url, jq: .a}", "unknown field `jq`"),
+        ("{tool: fetch_url}", "missing field `pick`"),
+    ] {
+        let told = with(wrong).setup().unwrap_err().to_string();
+        assert!(told.contains(what), "{wrong}: {told}");
+    }
 }
 
 /// A name may be another address tomorrow, and a port is a server: both have to be said.

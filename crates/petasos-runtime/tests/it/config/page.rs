@@ -36,7 +36,7 @@ fn a_file_may_hold_every_name_and_a_workspace_those_that_the_page_says() {
         let value = match name.name {
             "model.api_mode" => "chat",
             "model.tool_mode" => "text",
-            "fallback" | "tools.disabled" | "tools.fetch_private" => "[]",
+            "fallback" | "tools.disabled" | "tools.fetch_private" | "tools.condense" => "[]",
             "tools.serial" => "true",
             "policy.on_ask" => "park",
             "durability" => "process",
