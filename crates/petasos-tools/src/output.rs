@@ -215,6 +215,13 @@ impl<'a> View<'a> {
     }
 }
 
+/// Characters that a text of this machine has as a model sees it, which may be many more than it has.
+pub(crate) fn length_shown(text: &str, mask: &Mask) -> usize {
+    let text = mask.hide(text);
+    let view = View::of(&text, &Source::Here);
+    view.text.chars().count() + view.around()
+}
+
 /// What the first and the last line around data from outside begin with.
 const FIRST_MARK: &str = "[data from ";
 const LAST_MARK: &str = "[end of data from ";

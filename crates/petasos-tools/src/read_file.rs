@@ -12,9 +12,10 @@ use serde::{Deserialize, Deserializer};
 
 use crate::encoding::{Decoder, Encoding};
 use crate::kind::binary;
-use crate::output::{Problem, Shown, Told, blocking};
+use crate::output::{Problem, Shown, Told, blocking, length_shown};
 use crate::page::{NoText, Page, Point, Size};
 use crate::seen::Since;
+use crate::session::SessionState;
 use crate::tool::{Context, Stop};
 use crate::typed::{TypedTool, reads};
 use crate::workspace::{Content, Hashed, Location, MOST_HASHED, Workspace};
@@ -25,6 +26,8 @@ const PIECE: u64 = 64 * 1024;
 const COUNTED: u64 = 64 * 1024 * 1024;
 /// Bytes read before a page begins: as many as the largest kept output has.
 const SKIPPED: u64 = 1024 * 1024 * 1024;
+/// Characters of the smallest page.
+const LEAST: usize = 40;
 /// Characters kept free for what is said below a page.
 const FOOTER: usize = 400;
 
@@ -120,30 +123,81 @@ impl TypedTool for ReadFile {
     }
 
     async fn work(&self, arguments: Arguments, context: &Context) -> Result<Told, Problem> {
-        let room = context.cap.0.saturating_sub(FOOTER).max(FOOTER);
-        let lines = arguments.lines.unwrap_or(u64::MAX).max(1);
-        let page = Page::new(arguments.from.0, lines, room);
+        let wanted = Wanted { from: arguments.from.0, lines: arguments.lines.unwrap_or(u64::MAX).max(1) };
+        let mut room = Room::new(context);
         if let Some(name) = arguments.path.strip_prefix("blob:") {
-            let page = read_blob(context, name, page).await?;
-            return told(&arguments.path, page, &context.stop);
+            loop {
+                let page = read_blob(context, name, wanted.page(&room)).await?;
+                let told = told(&arguments.path, page, &context.stop)?;
+                if room.holds(&told) {
+                    return Ok(told);
+                }
+            }
         }
         let (workspace, stop) = (Arc::clone(&self.workspace), context.stop.clone());
         let session = Arc::clone(&context.session);
         blocking(move || {
             let location = workspace.find(&arguments.path)?;
-            let mut page = page;
-            let now = read_file(&workspace, &location, &mut page, &stop)?;
-            let since = session.seen.since(&location, &now);
-            if since == Since::Changed && !page.is_whole() {
-                page.note("the file was changed since you read other parts of it; they may differ now");
+            loop {
+                let mut page = wanted.page(&room);
+                let now = read_file(&workspace, &location, &mut page, &stop)?;
+                let since = session.seen.since(&location, &now);
+                if since == Since::Changed && !page.is_whole() {
+                    page.note("the file was changed since you read other parts of it; they may differ now");
+                }
+                let told = told(&location.shown(), page, &stop)?;
+                if !room.holds(&told) {
+                    continue;
+                }
+                if told.outcome != Outcome::CutShort {
+                    session.seen.read(&location, now);
+                }
+                return Ok(told);
             }
-            let told = told(&location.shown(), page, &stop)?;
-            if told.outcome != Outcome::CutShort {
-                session.seen.read(&location, now);
-            }
-            Ok(told)
         })
         .await
+    }
+}
+
+/// What a call asks for.
+struct Wanted {
+    from: Point,
+    lines: u64,
+}
+
+impl Wanted {
+    fn page(&self, room: &Room) -> Page {
+        Page::new(self.from, self.lines, room.characters)
+    }
+}
+
+/// How many characters of a text a page may have. What is shown of them may be more: the notes below it, and
+/// characters that are made visible.
+struct Room {
+    characters: usize,
+    cap: usize,
+    session: Arc<SessionState>,
+}
+
+impl Room {
+    fn new(context: &Context) -> Self {
+        let characters = context.cap.0.saturating_sub(FOOTER).max(FOOTER);
+        Self { characters, cap: context.cap.0, session: Arc::clone(&context.session) }
+    }
+
+    /// True if the page is shown whole: in one that is cut a model reads on after what it did not see. Else there is
+    /// less room for the next try.
+    fn holds(&mut self, told: &Told) -> bool {
+        let Shown::Part { text, .. } = &told.shown else { return true };
+        let length = length_shown(text, &self.session.mask);
+        if length <= self.cap || self.characters <= LEAST {
+            return true;
+        }
+        // What grew grows less then, and what is below stays: both are tried for.
+        let by_growth = self.characters.saturating_mul(self.cap) / length;
+        let by_notes = self.characters.saturating_sub(length - self.cap);
+        self.characters = by_growth.min(by_notes.max(self.characters / 4)).max(LEAST);
+        false
     }
 }
 

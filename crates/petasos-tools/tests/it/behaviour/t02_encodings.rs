@@ -74,6 +74,31 @@ async fn t08_pages_of_any_encoding_together_are_the_whole() {
     }
 }
 
+/// What is made visible takes more room than it has, and so do many notes: a page is then smaller, and never cut in the
+/// middle, or a model would go on behind what it did not see.
+#[tokio::test]
+async fn t08_a_page_is_never_cut_whatever_is_in_it() {
+    let unseen = "a\u{202e}\u{2060}\u{feff}b\n".repeat(300);
+    let noted =
+        [in_bytes(Encoding::Gbk, &TEXT.replace('\n', "\r\n").repeat(1_200)), b"a\xff b".to_vec()].concat();
+    for (bytes, lines) in [(unseen.into_bytes(), 300_u64), (noted, 2_401)] {
+        let mut room = Room::holding("a.txt", bytes);
+        room.cap = Cap(700);
+        room.call("read_file", r#"{"path":"a.txt","lines":1}"#).await;
+        // The whole of it was changed, so that each page has one note more.
+        let mut from = if lines > 1_000 { 2_300 } else { 1 };
+        while from <= lines {
+            room.sh("printf '!' >> a.txt");
+            let page = room.text("read_file", &format!(r#"{{"path":"a.txt","from":{from}}}"#)).await;
+            assert!(page.chars().count() <= 700 && !page.contains("left out"), "{page}");
+            let (_, told) = page.rsplit_once(&format!("[lines {from}–")).unwrap();
+            let to: u64 = told.split(' ').next().unwrap().parse().unwrap();
+            assert!(to >= from, "{page}");
+            from = to + 1;
+        }
+    }
+}
+
 #[tokio::test]
 async fn t02_what_is_flawed_in_a_known_encoding_is_told() {
     // The encoding is told by the beginning, where all is well.
