@@ -22,6 +22,7 @@ mod prepare;
 mod prompt;
 mod requests;
 mod result;
+mod room;
 mod saver;
 mod secrets;
 mod setup;

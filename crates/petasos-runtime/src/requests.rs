@@ -250,11 +250,23 @@ impl Requests {
         self.providers.known(target).tariff
     }
 
+    /// The window of the target that the next request goes to, in tokens, as far as it is known.
+    pub(crate) fn window(&self, session: &Session) -> Option<u64> {
+        let target = session.turn()?.told().target();
+        self.window_of(target, &session.learnt(target), self.providers.known(target))
+    }
+
+    /// Whoever set it may know better, and what a server tells counts before what it seems to do.
+    fn window_of(&self, target: &Target, learnt: &Learnt, known: Known) -> Option<u64> {
+        let told = known.window.or(smaller(known.window_told, learnt.window));
+        told.or_else(|| self.window_seen(target, learnt))
+    }
+
     /// The window that a target seems to have, in tokens as they are estimated here: where it counts fewer for the same
     /// words, more of them fit.
-    fn window_seen(&self, draft: &Draft) -> Option<u64> {
-        let seen = draft.learnt.window_seen?;
-        let counted = self.counted.as_ref().filter(|counted| counted.target == draft.target);
+    fn window_seen(&self, target: &Target, learnt: &Learnt) -> Option<u64> {
+        let seen = learnt.window_seen?;
+        let counted = self.counted.as_ref().filter(|counted| counted.target == *target);
         Some(counted.map_or(seen, |counted| counted.estimated(seen).max(seen)))
     }
 
@@ -271,11 +283,7 @@ impl Requests {
         let input = with_margin(body.tokens);
         Measured {
             tokens: body.tokens,
-            // Whoever set it may know better, and what a server tells counts before what it seems to do.
-            window: known
-                .window
-                .or(smaller(known.window_told, draft.learnt.window))
-                .or_else(|| self.window_seen(draft)),
+            window: self.window_of(&draft.target, &draft.learnt, known),
             bytes: body.bytes.len() as u64,
             parts: new,
             prefix: body.prefix,

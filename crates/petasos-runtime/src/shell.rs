@@ -17,7 +17,7 @@ use petasos_core::text::Text;
 use petasos_core::time::{Permille, Time};
 use petasos_core::turn::{Delta, Effect, Failure, Input, OnAsk, OpenCall, Passing, StoreFailure};
 use petasos_providers::{WireNames, written_call};
-use petasos_tools::{Blobs, Context, Mask, Registry, SessionState, StepRoom};
+use petasos_tools::{Blobs, Context, Mask, Registry, SessionState};
 use tokio::sync::mpsc;
 
 use crate::clock::Clock;
@@ -31,6 +31,7 @@ use crate::prepare::Preparing;
 use crate::prompt;
 use crate::requests::Requests;
 use crate::result::{Follows, RunResult, UsageOfRun, budget, call_in_text, error, status};
+use crate::room;
 use crate::saver::{Saved, Saver};
 use crate::silence::Silence;
 
@@ -57,9 +58,8 @@ pub(crate) struct Shell {
     pub(crate) requests: Requests,
     pub(crate) blobs: Arc<dyn Blobs>,
     pub(crate) in_flight: InFlight,
-    /// What its calls share for as long as it is open, and those of a reply among them.
+    /// What its calls share for as long as it is open.
     pub(crate) shared: Arc<SessionState>,
-    step_room: Arc<StepRoom>,
     ledger: Ledger,
     /// Answers that are there at once.
     due: VecDeque<Input>,
@@ -105,7 +105,6 @@ impl Shell {
             blobs,
             in_flight: InFlight::new(),
             shared,
-            step_room: Arc::default(),
             ledger: Ledger::default(),
             due: VecDeque::new(),
             outbox: Outbox::after(last, events),
@@ -162,7 +161,7 @@ impl Shell {
             // Who was asked sees by the result that the question is off.
             Effect::Unask(call) => drop(self.questions.remove(&call)),
             Effect::Probe(call) => self.probe(session, call),
-            Effect::RunTool(approved) => self.run_tool(approved),
+            Effect::RunTool(approved) => self.run_tool(session, approved),
             Effect::StopTool(call) => self.in_flight.stop(call),
             Effect::BuildHead => self.build_head(session),
             Effect::WakeAt(at) => self.in_flight.wake_at(at, self.around.clock.as_ref()),
@@ -205,7 +204,6 @@ impl Shell {
         self.requests.take_note(&entry.body);
         if let Body::Reply(reply) = &entry.body {
             self.calls = calls_told(entry.seq, reply);
-            self.step_room = Arc::default();
         }
         if let Body::RequestEnd(end) = &entry.body {
             self.failed_at = entry.at;
@@ -344,17 +342,17 @@ impl Shell {
         self.in_flight.probe(call, tool, probe);
     }
 
-    fn run_tool(&mut self, approved: petasos_core::approval::Approved) {
+    fn run_tool(&mut self, session: &Session, approved: petasos_core::approval::Approved) {
         let proposal = approved.proposal();
         let tool = self.around.registry.get(&proposal.tool).cloned();
         if proposal.claims.rerun == Rerun::Free {
             let (call, tool) = (proposal.call, proposal.tool.clone());
             self.outbox.put(Event::ToolStart { entry: None, call, tool });
         }
-        let (cap, blobs) = (self.around.result_cap, Arc::clone(&self.blobs));
-        let (session, step) = (Arc::clone(&self.shared), Arc::clone(&self.step_room));
+        let cap = room::cap(self.around.result_cap, self.requests.window(session), self.calls.len());
+        let (blobs, session) = (Arc::clone(&self.blobs), Arc::clone(&self.shared));
         let now = self.around.clock.now();
-        let context = move |stop| Context { stop, cap, blobs, now, session, step };
+        let context = move |stop| Context { stop, cap, blobs, now, session };
         self.in_flight.run_tool(tool, approved, context, Arc::clone(&self.around.clock));
     }
 

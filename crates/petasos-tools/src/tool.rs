@@ -14,7 +14,6 @@ use petasos_core::time::Time;
 use petasos_core::tool::{BlobName, Outcome, ToolOutput};
 
 use crate::session::SessionState;
-use crate::step_room::StepRoom;
 
 /// One thing that a model can do.
 ///
@@ -65,8 +64,6 @@ pub struct Context {
     pub now: Time,
     /// What it shares with the other calls of its session.
     pub session: Arc<SessionState>,
-    /// What it shares with the other calls of its reply.
-    pub step: Arc<StepRoom>,
 }
 
 /// A signal that is raised once and stays raised.

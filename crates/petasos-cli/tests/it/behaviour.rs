@@ -30,6 +30,7 @@ mod search;
 mod sessions;
 mod t04;
 mod t08;
+mod t08_caps;
 mod transfer;
 mod u01;
 mod u04;

@@ -121,7 +121,6 @@ impl Searching {
             blobs: Arc::new(Nowhere),
             now: Time(0),
             session: Arc::default(),
-            step: Arc::default(),
         };
         self.runtime.block_on(tool.run(&approved, context)).for_model.text().to_string()
     }

@@ -86,8 +86,8 @@ impl Room {
     pub fn context(&self) -> (tokio::sync::watch::Sender<bool>, Context) {
         let (raise, stop) = Stop::new();
         let blobs: Arc<dyn Blobs> = Arc::new(Handle(Arc::clone(&self.blobs)));
-        let (session, step) = (Arc::clone(&self.session), Arc::default());
-        (raise, Context { stop, cap: self.cap, blobs, now: Time(1_764_412_345_678), session, step })
+        let session = Arc::clone(&self.session);
+        (raise, Context { stop, cap: self.cap, blobs, now: Time(1_764_412_345_678), session })
     }
 
     /// Runs one call, or answers with what the model reads of one that was not understood.
