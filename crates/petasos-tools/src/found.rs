@@ -1,9 +1,12 @@
 //! What a search has found, as text of bounded size.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use grep_matcher::Matcher as _;
 use grep_regex::RegexMatcher;
+
+use crate::mask::Mask;
 
 /// Matches of one result.
 const MOST: usize = 200;
@@ -19,13 +22,14 @@ pub(crate) struct Found {
     path: String,
     /// Where the file that is being searched begins, in `text` and in `matches`.
     begun: (usize, usize),
+    mask: Arc<Mask>,
 }
 
 impl Found {
     /// Nothing yet.
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(mask: Arc<Mask>) -> Self {
         let (text, path) = (String::new(), String::new());
-        Self { text, matches: 0, files: BTreeSet::new(), path, begun: (0, 0) }
+        Self { text, matches: 0, files: BTreeSet::new(), path, begun: (0, 0), mask }
     }
 
     /// True if no more will be shown.
@@ -59,18 +63,26 @@ impl Found {
 
     /// A line that matches.
     pub(crate) fn line(&mut self, number: u64, line: &[u8], matcher: &RegexMatcher) {
-        let at = matcher.find(line).ok().flatten().map_or(0, |found| found.start());
-        let before = line.get(..at).unwrap_or_default();
-        let before = String::from_utf8_lossy(before).chars().count();
-        let text = cut(line, before);
+        let line = self.readable(line);
+        let at = matcher.find(line.as_bytes()).ok().flatten().map_or(0, |found| found.start());
+        let before = line.get(..at).unwrap_or_default().chars().count();
+        let text = cut(&line, before);
         self.counted(|path| format!("{path}:{number}: {text}\n"));
     }
 
     /// A line beside one that matches.
     pub(crate) fn around(&mut self, number: u64, line: &[u8]) {
         if self.matches <= MOST {
-            self.text.push_str(&format!("{}-{number}- {}\n", self.path, cut(line, 0)));
+            let line = cut(&self.readable(line), 0);
+            self.text.push_str(&format!("{}-{number}- {line}\n", self.path));
         }
+    }
+
+    /// A line without its end, its keys hidden before it is cut: half of one would be known to nobody.
+    fn readable(&self, line: &[u8]) -> String {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        self.mask.hide(&String::from_utf8_lossy(line)).into_owned()
     }
 
     /// Lines are left out here.
@@ -103,11 +115,8 @@ impl Found {
     }
 }
 
-/// A line without its end, as much of it as fits around a place in it.
-fn cut(line: &[u8], place: usize) -> String {
-    let line = line.strip_suffix(b"\n").unwrap_or(line);
-    let line = line.strip_suffix(b"\r").unwrap_or(line);
-    let text = String::from_utf8_lossy(line);
+/// As much of a line as fits around a place in it.
+fn cut(text: &str, place: usize) -> String {
     let from = if place < LONGEST * 2 / 3 { 0 } else { place - LONGEST / 3 };
     let mut rest = text.chars().skip(from);
     let mut shown: String = rest.by_ref().take(LONGEST).collect();

@@ -1,5 +1,9 @@
 //! A page of a text that comes in pieces: from a line on, as much as fits, without holding the rest.
 
+use std::sync::Arc;
+
+use crate::mask::{Hiding, Mask};
+
 /// A character of a text, both counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Point {
@@ -54,6 +58,9 @@ pub(crate) struct Page {
     size: Size,
     ended: bool,
     notes: Vec<String>,
+    /// Hides keys before the page is cut out of the text: one that a page ends in, or begins in, would be two halves that
+    /// nobody knows.
+    hiding: Option<Hiding>,
 }
 
 impl Page {
@@ -74,7 +81,13 @@ impl Page {
             size: Size::Unknown,
             ended: false,
             notes: Vec::new(),
+            hiding: None,
         }
+    }
+
+    /// The same of a text whose keys are not hidden yet.
+    pub(crate) fn hidden_by(self, mask: &Arc<Mask>) -> Self {
+        Self { hiding: Some(Hiding::new(Arc::clone(mask))), ..self }
     }
 
     /// Tells the size of the whole.
@@ -118,6 +131,13 @@ impl Page {
     /// The next piece of the text, and how many bytes it had before it was made UTF-8.
     pub(crate) fn push(&mut self, piece: &[u8], bytes: u64) {
         self.read = self.read.saturating_add(bytes);
+        let Some(hiding) = &mut self.hiding else { return self.take_in(piece) };
+        let mut shown = Vec::with_capacity(piece.len());
+        hiding.push(piece, &mut shown);
+        self.take_in(&shown);
+    }
+
+    fn take_in(&mut self, piece: &[u8]) {
         if self.at.line < self.from.line && !piece.contains(&b'\n') {
             // Much of a line that is not wanted, looked at no closer.
             self.line_is_open |= !piece.is_empty();
@@ -137,6 +157,11 @@ impl Page {
 
     /// There are no more pieces.
     pub(crate) fn end(&mut self) {
+        let mut shown = Vec::new();
+        if let Some(hiding) = &mut self.hiding {
+            hiding.finish(&mut shown);
+        }
+        self.take_in(&shown);
         self.ended = true;
     }
 

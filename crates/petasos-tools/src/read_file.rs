@@ -167,7 +167,7 @@ struct Wanted {
 
 impl Wanted {
     fn page(&self, room: &Room) -> Page {
-        Page::new(self.from, self.lines, room.characters)
+        Page::new(self.from, self.lines, room.characters).hidden_by(&room.session.mask)
     }
 }
 

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::file_name;
+use crate::found::Found;
 use crate::list_files::hidden;
 use crate::output::{Problem, Told, blocking};
 use crate::pattern::{Pattern, Wanted};
@@ -60,20 +61,22 @@ impl TypedTool for SearchFiles {
 
     async fn work(&self, arguments: Arguments, context: &Context) -> Result<Told, Problem> {
         let (workspace, stop, limits) = (Arc::clone(&self.workspace), context.stop.clone(), self.limits);
-        blocking(move || search(&workspace, &arguments, &stop, limits)).await
+        let found = Found::new(Arc::clone(&context.session.mask));
+        blocking(move || search(&workspace, &arguments, found, &stop, limits)).await
     }
 }
 
 fn search(
     workspace: &Workspace,
     arguments: &Arguments,
+    found: Found,
     stop: &Stop,
     limits: Limits,
 ) -> Result<Told, Problem> {
     let pattern = Pattern::new(&arguments.pattern)?;
     let wanted = Wanted::new(arguments.glob.as_deref(), workspace.root())?;
     let around = arguments.context.unwrap_or(0).min(MOST_AROUND);
-    let mut searching = Searching::new(pattern, usize::try_from(around).unwrap_or(0), stop, limits);
+    let mut searching = Searching::new(pattern, usize::try_from(around).unwrap_or(0), found, stop, limits);
     let location = workspace.find(arguments.path.as_deref().unwrap_or("."))?;
     let by_name = arguments.names.unwrap_or(false);
     let mut left_out = LeftOut::default();

@@ -57,7 +57,7 @@ pub(crate) struct Searching<'a> {
 
 impl<'a> Searching<'a> {
     /// One that has not begun. `around` lines are shown before and after each match.
-    pub(crate) fn new(pattern: Pattern, around: usize, stop: &'a Stop, limits: Limits) -> Self {
+    pub(crate) fn new(pattern: Pattern, around: usize, found: Found, stop: &'a Stop, limits: Limits) -> Self {
         let searcher = SearcherBuilder::new()
             .line_terminator(pattern.ends)
             .binary_detection(BinaryDetection::quit(0))
@@ -78,7 +78,7 @@ impl<'a> Searching<'a> {
             pattern,
             searcher,
             beginning: vec![0; Encoding::BEGINNING],
-            found: Found::new(),
+            found,
             looked_into: 0,
             binary: 0,
             unread: 0,

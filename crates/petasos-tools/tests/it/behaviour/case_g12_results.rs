@@ -97,3 +97,41 @@ async fn case_g12_a_file_that_names_keys_is_shown_as_it_stands() {
     room.put("a.sh", text);
     room.check("read_file", r#"{"path":"a.sh"}"#, Outcome::Ok, text).await;
 }
+
+/// A page, or what is shown of a long line, is cut out of a text in which keys are hidden already.
+#[tokio::test]
+async fn case_g12_a_key_is_not_cut_into_halves() {
+    let mut room = room();
+    room.cap = Cap(2_000);
+    for before in 1_560..1_602 {
+        room.put("long.txt", format!("{} {KEY} {}", "a".repeat(before), "b".repeat(3_000)));
+        let (first, next) = (r#"{"path":"long.txt"}"#, r#"{"path":"long.txt","from":"1:1580"}"#);
+        for call in [first, next, r#"{"path":"long.txt","from":"1:1601"}"#] {
+            let page = room.text("read_file", call).await;
+            assert!(
+                !page.contains("sk-") && !page.contains("mnopqr") && !page.contains("1234"),
+                "{before} {page}"
+            );
+        }
+    }
+    for before in 150..260 {
+        room.put("long.txt", format!("needle {} {KEY} {}", "a".repeat(before), "b".repeat(300)));
+        let found = room.text("search_files", r#"{"pattern":"needle|bbb"}"#).await;
+        assert!(!found.contains("sk-") && !found.contains("1234"), "{before} {found}");
+    }
+}
+
+/// Its first line tells that it is one, also to who begins to read behind it.
+#[tokio::test]
+async fn case_g12_no_page_shows_a_part_of_a_private_key() {
+    let room = room();
+    let line = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n";
+    let key = format!("-----BEGIN PRIVATE KEY-----\n{}-----END PRIVATE KEY-----\n", line.repeat(20));
+    room.put("key.pem", &key);
+    for from in 1..=22 {
+        let page = room.text("read_file", &format!(r#"{{"path":"key.pem","from":{from},"lines":3}}"#)).await;
+        assert!(!page.contains("MIIEv"), "{from}: {page}");
+    }
+    let page = room.text("read_file", r#"{"path":"key.pem","from":22}"#).await;
+    assert_eq!(page, "-----END PRIVATE KEY-----\n[lines 22–22 of 22; this is the end]");
+}
