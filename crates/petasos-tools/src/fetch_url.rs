@@ -6,14 +6,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::fetch::{FetchOptions, Fetched, Fetcher, Readable, readable, target};
-use crate::output::{MARKS, Problem, Shown, Source, Told, blocking, keep, whole};
-use crate::page::{NoText, Page, Size};
-use crate::read_file::Start;
+use crate::output::{MARKS, Problem, Shown, Source, Told, blob_path, blocking, keep, length_shown, whole};
+use crate::page::{NoText, Page, Point, Size};
 use crate::tool::Context;
 use crate::typed::{TypedTool, reads};
 
 /// Characters kept free for what is said below a page.
 const FOOTER: usize = 400;
+/// The least characters of a page.
+const LEAST: usize = 100;
 /// The most characters of a title that are shown.
 const TITLE: usize = 200;
 
@@ -28,9 +29,9 @@ pub(crate) struct FetchUrl {
 pub(crate) struct Arguments {
     /// The whole address, such as https://example.com/page.
     url: String,
-    /// First line of its text, from 1, to go on after a page of it.
-    #[serde(default)]
-    from: Start,
+    /// Line of its text to go on from; 1 if left out.
+    // No text as read_file takes it: a small model that is held to its schema wrote a host into it.
+    from: Option<u64>,
 }
 
 impl FetchUrl {
@@ -61,7 +62,7 @@ impl TypedTool for FetchUrl {
         let work = async {
             let fetched = self.fetcher.fetch(url).await?;
             let read = blocking(move || readable(&fetched).map(|read| (fetched, read))).await?;
-            told(read, &arguments.from, context).await
+            told(read, arguments.from, context).await
         };
         tokio::select! {
             told = work => told,
@@ -76,7 +77,7 @@ impl TypedTool for FetchUrl {
 /// What is told of a page: its address, and its text from a line on.
 async fn told(
     (fetched, read): (Fetched, Readable),
-    from: &Start,
+    from: Option<u64>,
     context: &Context,
 ) -> Result<Told, Problem> {
     let Fetched { url, status, bytes, is_cut, .. } = fetched;
@@ -102,26 +103,47 @@ async fn told(
         let told = Told::empty(format!("{head}There is no text in it: {why}."));
         return Ok(Told { from: source, ..told });
     }
-    let room = context.cap.0.saturating_sub(FOOTER + MARKS + head.chars().count()).max(FOOTER);
+    let mut room = context.cap.0.saturating_sub(FOOTER + MARKS + head.chars().count()).max(FOOTER);
     let mut blob = None;
-    if characters > room {
+    if length_shown(&text, &context.session.mask) > room {
         let kept = keep(&*context.blobs, text.clone().into_bytes()).await;
         head.push_str(&format!("[{}]\n", whole(&kept)));
         blob = kept.ok();
     }
-    let mut page = Page::new(from.0, u64::MAX, room);
-    page.whole(Size::Bytes(text.len() as u64));
-    // How its lines end is no matter here: nothing is edited.
-    page.push(text.replace("\r\n", "\n").as_bytes(), text.len() as u64);
-    page.end();
-    let text = page.text().map_err(|no| {
-        let lines = match no {
-            NoText::Ended(lines) => lines,
-            NoText::NotReached => 0,
-        };
-        let cause = format!("the text of {url} has {lines} lines");
-        Problem::new("there is no such line", cause, format!("give from as 1 to {lines}"))
-    })?;
+    let from = Point { line: from.unwrap_or(1).max(1), column: 1 };
+    let plain = text.replace("\r\n", "\n");
+    let text = loop {
+        let shown = page(&plain, from, room).map_err(|lines| {
+            let cause = format!("the text of {url} has {lines} lines");
+            Problem::new("there is no such line", cause, format!("give from as 1 to {lines}"))
+        })?;
+        // What cannot be seen is shown, and takes more room then: a page that is cut in the middle says to go on behind
+        // what was not seen.
+        let length = length_shown(&format!("{head}{shown}"), &context.session.mask).saturating_add(MARKS);
+        if length <= context.cap.0 || room <= LEAST {
+            break shown;
+        }
+        room = (room.saturating_mul(context.cap.0) / length).min(room.saturating_sub(1)).max(LEAST);
+    };
+    // In a line that is longer than a page only what is kept can be gone on in.
+    let text = match (&blob, text.rsplit_once("go on with from=\"")) {
+        (Some(blob), Some((before, place))) => {
+            format!("{before}go on with read_file, path=\"{}\" and from=\"{place}", blob_path(blob))
+        }
+        (Some(_) | None, _) => text,
+    };
     let shown = Shown::Part { text: format!("{head}{text}"), bytes: size, blob };
     Ok(Told { outcome: Outcome::Ok, shown, facts: Vec::new(), from: source })
+}
+
+/// As much of a text from a point on as fits; the error is how many lines there are.
+fn page(text: &str, from: Point, room: usize) -> Result<String, u64> {
+    let mut page = Page::new(from, u64::MAX, room);
+    page.whole(Size::Bytes(text.len() as u64));
+    page.push(text.as_bytes(), text.len() as u64);
+    page.end();
+    page.text().map_err(|none| match none {
+        NoText::Ended(lines) => lines,
+        NoText::NotReached => 0,
+    })
 }

@@ -265,7 +265,7 @@ fn in_blob(name: &BlobName) -> String {
 }
 
 /// How a blob is named to the model.
-fn blob_path(name: &BlobName) -> String {
+pub(crate) fn blob_path(name: &BlobName) -> String {
     let digits: String = name.hash.to_string().chars().take(8).collect();
     format!("blob:{digits}")
 }

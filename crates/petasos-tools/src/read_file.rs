@@ -51,7 +51,7 @@ pub(crate) struct Arguments {
 
 /// Where a page begins: a line, or a character of a line.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Start(pub(crate) Point);
+struct Start(Point);
 
 impl JsonSchema for Start {
     fn schema_name() -> Cow<'static, str> {

@@ -313,9 +313,34 @@ fn t02_a_long_text_is_given_in_pages_and_kept() {
     assert!(trouble(&wait(room.text("fetch_url", &far)))["hint"].contains("1 to 1000"));
     // A line that is longer than a page goes on inside.
     let told = wait(room.text("fetch_url", &url(&server.url("/one"))));
-    let next = told.split("go on with from=\"").nth(1).unwrap().split('"').next().unwrap();
-    let call = arguments(&[("url", &server.url("/one")), ("from", next)]);
-    assert!(wait(room.text("fetch_url", &call)).contains("0123456789"), "{next}");
+    let path = told.split("read_file, path=\"").nth(1).unwrap().split('"').next().unwrap();
+    let next = told.split("and from=\"").nth(1).unwrap().split('"').next().unwrap();
+    let (_, column) = next.split_once(':').unwrap();
+    let begin = &"0123456789".repeat(900)[column.parse::<usize>().unwrap() - 1..][..100];
+    let call = arguments(&[("path", path), ("from", next)]);
+    assert!(wait(room.text("read_file", &call)).starts_with(begin), "{next}");
+}
+
+/// What cannot be seen takes more room than it has letters, and no page is cut for that.
+#[test]
+fn t02_a_page_with_invisible_characters_is_not_cut_in_the_middle() {
+    let lines: Vec<String> = (1..=300).map(|line| format!("line {line} {}", "\u{202e}".repeat(20))).collect();
+    let (server, mut room) = browsing([("/", Page::of("text/plain", lines.join("\n")))]);
+    room.cap = Cap(3_000);
+    let (mut seen, mut from) = (Vec::new(), 1);
+    loop {
+        let told =
+            wait(room.text("fetch_url", &format!("{{\"url\":\"{}\",\"from\":{from}}}", server.url("/"))));
+        assert!(told.chars().count() <= 3_000 && !told.contains("left out"), "{told}");
+        let numbers =
+            told.lines().filter_map(|line| line.strip_prefix("line ")?.split(' ').next()?.parse().ok());
+        seen.extend(numbers.collect::<Vec<u64>>());
+        match told.split("go on with from=").nth(1) {
+            Some(next) => from = next.split([']', ';']).next().unwrap().parse().unwrap(),
+            None => break,
+        }
+    }
+    assert_eq!(seen, (1..=300).collect::<Vec<u64>>());
 }
 
 #[test]
