@@ -37,16 +37,17 @@ impl TypedTool for Calculate {
     const DESCRIPTION: &'static str = "Work out an arithmetic expression, exactly where possible (38 digits). For \
         more than one expression use run_command with python3.";
     type Arguments = Arguments;
+    type Target = ();
 
     fn claims(&self, _: Arguments) -> Result<Claims, Problem> {
         Ok(reads(Vec::new()))
     }
 
-    fn places(&self, _: &Arguments) -> Result<Vec<Place>, Problem> {
-        Ok(Vec::new())
+    fn find(&self, _: &Arguments) -> Result<((), Vec<Place>), Problem> {
+        Ok(((), Vec::new()))
     }
 
-    async fn work(&self, arguments: Arguments, _: &Context) -> Result<Told, Problem> {
+    async fn work(&self, arguments: Arguments, (): (), _: &Context) -> Result<Told, Problem> {
         Ok(Told::ok(value(&arguments.expression)?.to_string()))
     }
 }

@@ -28,16 +28,17 @@ impl TypedTool for CurrentTime {
     const DESCRIPTION: &'static str = "The date, weekday and time now, in a time zone. Use it whenever today's date \
         matters.";
     type Arguments = Arguments;
+    type Target = ();
 
     fn claims(&self, _: Arguments) -> Result<Claims, Problem> {
         Ok(reads(Vec::new()))
     }
 
-    fn places(&self, _: &Arguments) -> Result<Vec<Place>, Problem> {
-        Ok(Vec::new())
+    fn find(&self, _: &Arguments) -> Result<((), Vec<Place>), Problem> {
+        Ok(((), Vec::new()))
     }
 
-    async fn work(&self, arguments: Arguments, context: &Context) -> Result<Told, Problem> {
+    async fn work(&self, arguments: Arguments, (): (), context: &Context) -> Result<Told, Problem> {
         let zone = match arguments.zone.as_deref().map(str::trim) {
             None | Some("") => TimeZone::system(),
             Some(name) => TimeZone::get(name).map_err(|_| unknown(name))?,

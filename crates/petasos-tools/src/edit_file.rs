@@ -53,9 +53,10 @@ impl TypedTool for EditFile {
     const DESCRIPTION: &'static str = "Replace exact pieces of text in a file of the workspace; line ends, mode and \
         all else stay. Read the file first. For a new file or a whole rewrite use write_file.";
     type Arguments = Arguments;
+    type Target = Location;
 
     fn claims(&self, arguments: Arguments) -> Result<Claims, Problem> {
-        let location = self.workspace.find(&arguments.path)?;
+        let (location, _) = self.find(&arguments)?;
         // What does not fit now may fit when an earlier call of the same reply is done.
         let Ok((old, _)) = self.workspace.bytes(&location, LARGEST) else {
             return Ok(writes(&location, None, Before::Unknown));
@@ -65,15 +66,21 @@ impl TypedTool for EditFile {
         Ok(writes(&location, content.as_deref(), before))
     }
 
-    fn places(&self, arguments: &Arguments) -> Result<Vec<Place>, Problem> {
-        Ok(vec![self.workspace.find(&arguments.path)?.place(Access::Write)])
+    fn find(&self, arguments: &Arguments) -> Result<(Location, Vec<Place>), Problem> {
+        let location = self.workspace.find(&arguments.path)?;
+        let place = location.place(Access::Write);
+        Ok((location, vec![place]))
     }
 
-    async fn work(&self, arguments: Arguments, context: &Context) -> Result<Told, Problem> {
+    async fn work(
+        &self,
+        arguments: Arguments,
+        location: Location,
+        context: &Context,
+    ) -> Result<Told, Problem> {
         let (workspace, stop) = (Arc::clone(&self.workspace), context.stop.clone());
         let session = Arc::clone(&context.session);
         blocking(move || {
-            let location = workspace.find(&arguments.path)?;
             if stop.is_raised() {
                 return Ok(stopped(&location));
             }

@@ -4,6 +4,7 @@ use petasos_core::claims::{Access, Claims, Place, PlaceKind};
 use petasos_core::tool::Outcome;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use url::Url;
 
 use crate::fetch::{FetchOptions, Fetched, Fetcher, Readable, readable, target};
 use crate::output::{MARKS, Problem, Shown, Source, Told, blob_path, blocking, keep, length_shown, whole};
@@ -46,18 +47,18 @@ impl TypedTool for FetchUrl {
         addresses). The first line gives address, status, type, bytes and the number of characters; then the text. \
         Not for files of the workspace: use read_file.";
     type Arguments = Arguments;
+    type Target = Url;
 
     fn claims(&self, arguments: Arguments) -> Result<Claims, Problem> {
-        Ok(reads(self.places(&arguments)?))
+        Ok(reads(self.find(&arguments)?.1))
     }
 
-    fn places(&self, arguments: &Arguments) -> Result<Vec<Place>, Problem> {
-        let (_, name) = target(&arguments.url)?;
-        Ok(vec![Place { kind: PlaceKind::Host, name, access: Access::Read }])
+    fn find(&self, arguments: &Arguments) -> Result<(Url, Vec<Place>), Problem> {
+        let (url, name) = target(&arguments.url)?;
+        Ok((url, vec![Place { kind: PlaceKind::Host, name, access: Access::Read }]))
     }
 
-    async fn work(&self, arguments: Arguments, context: &Context) -> Result<Told, Problem> {
-        let (url, _) = target(&arguments.url)?;
+    async fn work(&self, arguments: Arguments, url: Url, context: &Context) -> Result<Told, Problem> {
         let mut stop = context.stop.clone();
         let work = async {
             let fetched = self.fetcher.fetch(url).await?;

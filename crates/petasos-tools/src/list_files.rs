@@ -13,7 +13,7 @@ use crate::output::{Problem, Told, blocking};
 use crate::tool::{Context, Stop};
 use crate::typed::{TypedTool, reads};
 use crate::walk::{Go, LeftOut, Met, Walk};
-use crate::workspace::{Workspace, kind_of};
+use crate::workspace::{Location, Workspace, kind_of};
 
 /// Lines of one result.
 const MOST_SHOWN: u64 = 1_000;
@@ -40,23 +40,30 @@ impl TypedTool for ListFiles {
     const DESCRIPTION: &'static str = "List a folder of the workspace with the sizes of its files, without what git \
         ignores. To find a file by its name or its text use search_files.";
     type Arguments = Arguments;
+    type Target = Location;
 
     fn claims(&self, arguments: Arguments) -> Result<Claims, Problem> {
-        Ok(reads(self.places(&arguments)?))
+        Ok(reads(self.find(&arguments)?.1))
     }
 
-    fn places(&self, arguments: &Arguments) -> Result<Vec<Place>, Problem> {
-        Ok(vec![self.workspace.find(arguments.path.as_deref().unwrap_or("."))?.place(Access::Read)])
+    fn find(&self, arguments: &Arguments) -> Result<(Location, Vec<Place>), Problem> {
+        let location = self.workspace.find(arguments.path.as_deref().unwrap_or("."))?;
+        let place = location.place(Access::Read);
+        Ok((location, vec![place]))
     }
 
-    async fn work(&self, arguments: Arguments, context: &Context) -> Result<Told, Problem> {
+    async fn work(&self, arguments: Arguments, at: Location, context: &Context) -> Result<Told, Problem> {
         let (workspace, stop) = (Arc::clone(&self.workspace), context.stop.clone());
-        blocking(move || list(&workspace, &arguments, &stop)).await
+        blocking(move || list(&workspace, &at, &arguments, &stop)).await
     }
 }
 
-fn list(workspace: &Workspace, arguments: &Arguments, stop: &Stop) -> Result<Told, Problem> {
-    let location = workspace.find(arguments.path.as_deref().unwrap_or("."))?;
+fn list(
+    workspace: &Workspace,
+    location: &Location,
+    arguments: &Arguments,
+    stop: &Stop,
+) -> Result<Told, Problem> {
     let depth = arguments.depth.unwrap_or(2);
     let (mut text, mut met) = (String::new(), 0);
     let mut meet = |found: &Met<'_>| {
@@ -67,7 +74,7 @@ fn list(workspace: &Workspace, arguments: &Arguments, stop: &Stop) -> Result<Tol
         if met < MOST_COUNTED { Go::On } else { Go::Stop }
     };
     let walk = Walk::new(usize::try_from(depth).unwrap_or(usize::MAX), stop, &mut meet);
-    let left_out = walk.through(workspace, &location)?;
+    let left_out = walk.through(workspace, location)?;
     let mut hidden = hidden(left_out);
     if !stop.is_raised() {
         return Ok(listed(text, met, &hidden, &location.shown()));

@@ -108,36 +108,39 @@ impl TypedTool for ReadFile {
         plain text; when there is more, a last line in brackets says how to go on. Use it before edit_file. For \
         folders use list_files, to find text use search_files.";
     type Arguments = Arguments;
+    type Target = Target;
 
     fn claims(&self, arguments: Arguments) -> Result<Claims, Problem> {
-        Ok(reads(self.places(&arguments)?))
+        Ok(reads(self.find(&arguments)?.1))
     }
 
-    fn places(&self, arguments: &Arguments) -> Result<Vec<Place>, Problem> {
-        Ok(if arguments.path.starts_with("blob:") {
+    fn find(&self, arguments: &Arguments) -> Result<(Target, Vec<Place>), Problem> {
+        if let Some(blob) = arguments.path.strip_prefix("blob:") {
             let name = Text::from(&*arguments.path);
-            vec![Place { kind: PlaceKind::Named, name, access: Access::Read }]
-        } else {
-            vec![self.workspace.find(&arguments.path)?.place(Access::Read)]
-        })
+            let place = Place { kind: PlaceKind::Named, name, access: Access::Read };
+            return Ok((Target::Blob(blob.to_owned()), vec![place]));
+        }
+        let location = self.workspace.find(&arguments.path)?;
+        let place = location.place(Access::Read);
+        Ok((Target::File(location), vec![place]))
     }
 
-    async fn work(&self, arguments: Arguments, context: &Context) -> Result<Told, Problem> {
+    async fn work(&self, arguments: Arguments, target: Target, context: &Context) -> Result<Told, Problem> {
         let wanted = Wanted { from: arguments.from.0, lines: arguments.lines.unwrap_or(u64::MAX).max(1) };
         let mut room = Room::new(context);
-        if let Some(name) = arguments.path.strip_prefix("blob:") {
-            loop {
-                let page = read_blob(context, name, wanted.page(&room)).await?;
+        let location = match target {
+            Target::File(location) => location,
+            Target::Blob(name) => loop {
+                let page = read_blob(context, &name, wanted.page(&room)).await?;
                 let told = told(&arguments.path, page, &context.stop)?;
                 if room.holds(&told) {
                     return Ok(told);
                 }
-            }
-        }
+            },
+        };
         let (workspace, stop) = (Arc::clone(&self.workspace), context.stop.clone());
         let session = Arc::clone(&context.session);
         blocking(move || {
-            let location = workspace.find(&arguments.path)?;
             loop {
                 let mut page = wanted.page(&room);
                 let now = read_file(&workspace, &location, &mut page, &stop)?;
@@ -157,6 +160,14 @@ impl TypedTool for ReadFile {
         })
         .await
     }
+}
+
+/// What a path names.
+pub(crate) enum Target {
+    /// A file.
+    File(Location),
+    /// A kept output, by its name.
+    Blob(String),
 }
 
 /// What a call asks for.

@@ -11,7 +11,7 @@ use crate::exec::{CommandBounds, Run, exec, words};
 use crate::output::{Problem, Told, blocking};
 use crate::tool::Context;
 use crate::typed::TypedTool;
-use crate::workspace::Workspace;
+use crate::workspace::{Location, Workspace};
 
 /// Seconds that a call may ask for.
 const MOST: u64 = 3_600;
@@ -40,26 +40,25 @@ impl TypedTool for RunCommand {
         Each call starts anew: no cd or variable is kept, and what runs in the background is stopped at its end. For \
         files prefer read_file, write_file, edit_file, list_files, search_files.";
     type Arguments = Arguments;
+    type Target = Location;
 
     fn claims(&self, arguments: Arguments) -> Result<Claims, Problem> {
         check(&arguments)?;
-        self.workspace.find(arguments.cwd.as_deref().unwrap_or("."))?;
-        let places = self.places(&arguments)?;
+        let (_, places) = self.find(&arguments)?;
         let argv = vec![words(&arguments.command)];
         Ok(Claims { rerun: Rerun::Never, places, alone: false, argv, probe: None })
     }
 
-    fn places(&self, _: &Arguments) -> Result<Vec<Place>, Problem> {
-        Ok(vec![self.workspace.find(".")?.place(Access::Write)])
+    fn find(&self, arguments: &Arguments) -> Result<(Location, Vec<Place>), Problem> {
+        let location = self.workspace.find(arguments.cwd.as_deref().unwrap_or("."))?;
+        // A command reaches all of it, wherever it begins.
+        Ok((location, vec![self.workspace.find(".")?.place(Access::Write)]))
     }
 
-    async fn work(&self, arguments: Arguments, context: &Context) -> Result<Told, Problem> {
+    async fn work(&self, arguments: Arguments, cwd: Location, context: &Context) -> Result<Told, Problem> {
         check(&arguments)?;
-        let (workspace, cwd) = (Arc::clone(&self.workspace), arguments.cwd);
-        let folder = blocking(move || {
-            let location = workspace.find(cwd.as_deref().unwrap_or("."))?;
-            Ok((workspace.folder(&location)?, workspace.root().join(location.path())))
-        });
+        let workspace = Arc::clone(&self.workspace);
+        let folder = blocking(move || Ok((workspace.folder(&cwd)?, workspace.root().join(cwd.path()))));
         let (folder, path) = folder.await?;
         let asked = arguments.timeout_s.map(|seconds| Duration::from_secs(seconds.clamp(1, MOST)));
         let limit = asked.unwrap_or(self.bounds.limit);

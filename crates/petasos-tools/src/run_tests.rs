@@ -11,7 +11,7 @@ use crate::exec::{CommandBounds, Run, exec, words};
 use crate::output::{Problem, Told};
 use crate::tool::Context;
 use crate::typed::TypedTool;
-use crate::workspace::Workspace;
+use crate::workspace::{Location, Workspace};
 
 /// Seconds that tests may take.
 const LIMIT: u64 = 3_600;
@@ -33,19 +33,22 @@ impl TypedTool for RunTests {
     const DESCRIPTION: &'static str = "Run the tests of this project, with the command set for them. Gives the exit \
         code (0: all passed), then the output. Use it after changes.";
     type Arguments = Arguments;
+    type Target = Location;
 
     fn claims(&self, arguments: Arguments) -> Result<Claims, Problem> {
-        let places = self.places(&arguments)?;
+        let (_, places) = self.find(&arguments)?;
         let argv = vec![words(&self.command)];
         Ok(Claims { rerun: Rerun::Free, places, alone: true, argv, probe: None })
     }
 
-    fn places(&self, _: &Arguments) -> Result<Vec<Place>, Problem> {
-        Ok(vec![self.workspace.find(".")?.place(Access::Write)])
+    fn find(&self, _: &Arguments) -> Result<(Location, Vec<Place>), Problem> {
+        let location = self.workspace.find(".")?;
+        let place = location.place(Access::Write);
+        Ok((location, vec![place]))
     }
 
-    async fn work(&self, _: Arguments, context: &Context) -> Result<Told, Problem> {
-        let folder = self.workspace.folder(&self.workspace.find(".")?)?;
+    async fn work(&self, _: Arguments, at: Location, context: &Context) -> Result<Told, Problem> {
+        let folder = self.workspace.folder(&at)?;
         let (command, limit) = (self.command.clone(), Duration::from_secs(LIMIT));
         let path = self.workspace.root().to_owned();
         let bounds = CommandBounds { limit, ..self.bounds.clone() };

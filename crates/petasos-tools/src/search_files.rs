@@ -18,7 +18,7 @@ use crate::searching::{Ended, Limits, Searching};
 use crate::tool::{Context, Stop};
 use crate::typed::{TypedTool, reads};
 use crate::walk::{Go, LeftOut, Met, Walk, open_regular};
-use crate::workspace::Workspace;
+use crate::workspace::{Location, Workspace};
 
 /// The most lines shown around a match: what is more is read with `read_file`.
 const MOST_AROUND: u32 = 20;
@@ -50,24 +50,28 @@ impl TypedTool for SearchFiles {
     const DESCRIPTION: &'static str = "Search the text of files in the workspace (names: true for their names), \
         without what git ignores. Gives path:line: text, sorted. To read a file use read_file.";
     type Arguments = Arguments;
+    type Target = Location;
 
     fn claims(&self, arguments: Arguments) -> Result<Claims, Problem> {
-        Ok(reads(self.places(&arguments)?))
+        Ok(reads(self.find(&arguments)?.1))
     }
 
-    fn places(&self, arguments: &Arguments) -> Result<Vec<Place>, Problem> {
-        Ok(vec![self.workspace.find(arguments.path.as_deref().unwrap_or("."))?.place(Access::Read)])
+    fn find(&self, arguments: &Arguments) -> Result<(Location, Vec<Place>), Problem> {
+        let location = self.workspace.find(arguments.path.as_deref().unwrap_or("."))?;
+        let place = location.place(Access::Read);
+        Ok((location, vec![place]))
     }
 
-    async fn work(&self, arguments: Arguments, context: &Context) -> Result<Told, Problem> {
+    async fn work(&self, arguments: Arguments, at: Location, context: &Context) -> Result<Told, Problem> {
         let (workspace, stop, limits) = (Arc::clone(&self.workspace), context.stop.clone(), self.limits);
         let found = Found::new(Arc::clone(&context.session.mask));
-        blocking(move || search(&workspace, &arguments, found, &stop, limits)).await
+        blocking(move || search(&workspace, &at, &arguments, found, &stop, limits)).await
     }
 }
 
 fn search(
     workspace: &Workspace,
+    location: &Location,
     arguments: &Arguments,
     found: Found,
     stop: &Stop,
@@ -77,11 +81,10 @@ fn search(
     let wanted = Wanted::new(arguments.glob.as_deref(), workspace.root())?;
     let around = arguments.context.unwrap_or(0).min(MOST_AROUND);
     let mut searching = Searching::new(pattern, usize::try_from(around).unwrap_or(0), found, stop, limits);
-    let location = workspace.find(arguments.path.as_deref().unwrap_or("."))?;
     let by_name = arguments.names.unwrap_or(false);
     let mut left_out = LeftOut::default();
     let mut unwanted = 0;
-    if workspace.look(&location)?.is_dir() {
+    if workspace.look(location)?.is_dir() {
         let base = location.path();
         let base = if base == Path::new(".") { Path::new("") } else { base };
         let mut meet = |met: &Met<'_>| {
@@ -101,11 +104,11 @@ fn search(
             }
             if searching.found.is_full() { Go::Stop } else { Go::On }
         };
-        left_out = Walk::new(usize::MAX, stop, &mut meet).through(workspace, &location)?;
+        left_out = Walk::new(usize::MAX, stop, &mut meet).through(workspace, location)?;
     } else if by_name {
         searching.name(location.path().as_os_str().as_bytes(), &location.name());
     } else {
-        let (opened, _) = workspace.file(&location)?;
+        let (opened, _) = workspace.file(location)?;
         searching.file(&opened, &location.name());
     }
     Ok(told(searching, arguments, left_out, &Where { place: location.shown(), unwanted }))

@@ -26,17 +26,21 @@ pub(crate) trait TypedTool: fmt::Debug + Send + Sync {
     const DESCRIPTION: &'static str;
     /// What a call gives.
     type Arguments: DeserializeOwned + JsonSchema + Send;
+    /// What its arguments mean.
+    type Target: Send;
 
     /// What a call touches.
     fn claims(&self, arguments: Self::Arguments) -> Result<Claims, Problem>;
 
-    /// The places among the claims. Found anew when the call runs, since a link may have changed.
-    fn places(&self, arguments: &Self::Arguments) -> Result<Vec<Place>, Problem>;
+    /// What the arguments mean, and the places among the claims. Found anew when the call runs, since a link may have
+    /// changed, and only once: what was compared with what was allowed is what is worked on.
+    fn find(&self, arguments: &Self::Arguments) -> Result<(Self::Target, Vec<Place>), Problem>;
 
     /// Does it.
     fn work(
         &self,
         arguments: Self::Arguments,
+        target: Self::Target,
         context: &Context,
     ) -> impl Future<Output = Result<Told, Problem>> + Send;
 
@@ -63,10 +67,10 @@ impl<T: TypedTool> Typed<T> {
 
 impl<T: TypedTool> Typed<T> {
     /// Policy and person judged the places that were claimed, so that the same arguments may touch no other.
-    fn still_means(&self, arguments: &T::Arguments, call: &Approved) -> Result<(), Problem> {
-        let now = self.tool.places(arguments)?;
+    fn allowed(&self, arguments: &T::Arguments, call: &Approved) -> Result<T::Target, Problem> {
+        let (target, now) = self.tool.find(arguments)?;
         if now == call.proposal().claims.places {
-            return Ok(());
+            return Ok(target);
         }
         let names: Vec<String> = now.iter().map(|place| format!("{:?}", &*place.name)).collect();
         let cause = format!("the path means another file now than when it was allowed: {}", names.join(", "));
@@ -79,15 +83,16 @@ impl<T: TypedTool> Typed<T> {
     async fn condensed_work(
         &self,
         arguments: T::Arguments,
+        target: T::Target,
         call: &Approved,
         context: &Context,
     ) -> Result<Told, Problem> {
         match self.condense.rule(T::NAME, &call.proposal().arguments) {
             Some(rule) => {
-                let told = self.tool.work(arguments, &wide(context)).await?;
+                let told = self.tool.work(arguments, target, &wide(context)).await?;
                 Ok(condensed(rule, told, context).await)
             }
-            None => self.tool.work(arguments, context).await,
+            None => self.tool.work(arguments, target, context).await,
         }
     }
 }
@@ -106,8 +111,8 @@ impl<T: TypedTool> Tool for Typed<T> {
         Box::pin(async move {
             let began = Instant::now();
             let told = match arguments::read(&self.spec, &call.proposal().arguments) {
-                Ok(arguments) => match self.still_means(&arguments, call) {
-                    Ok(()) => self.condensed_work(arguments, call, &context).await,
+                Ok(arguments) => match self.allowed(&arguments, call) {
+                    Ok(target) => self.condensed_work(arguments, target, call, &context).await,
                     Err(problem) => Ok(not_done(problem, &call.proposal().claims.places)),
                 },
                 Err(problem) => Err(problem),

@@ -50,9 +50,10 @@ impl TypedTool for WriteFile {
     const DESCRIPTION: &'static str = "Write a whole text file of the workspace: a new one, or one that is replaced. \
         All of it is written or nothing. To change a part of a file use edit_file.";
     type Arguments = Arguments;
+    type Target = Location;
 
     fn claims(&self, arguments: Arguments) -> Result<Claims, Problem> {
-        let location = file_at(&self.workspace, &arguments.path)?;
+        let (location, _) = self.find(&arguments)?;
         let old = self.workspace.old(&location);
         let before = match old.there {
             There::Nothing => Before::Nothing,
@@ -63,15 +64,21 @@ impl TypedTool for WriteFile {
         Ok(writes(&location, content.as_deref(), before))
     }
 
-    fn places(&self, arguments: &Arguments) -> Result<Vec<Place>, Problem> {
-        Ok(vec![file_at(&self.workspace, &arguments.path)?.place(Access::Write)])
+    fn find(&self, arguments: &Arguments) -> Result<(Location, Vec<Place>), Problem> {
+        let location = file_at(&self.workspace, &arguments.path)?;
+        let place = location.place(Access::Write);
+        Ok((location, vec![place]))
     }
 
-    async fn work(&self, arguments: Arguments, context: &Context) -> Result<Told, Problem> {
+    async fn work(
+        &self,
+        arguments: Arguments,
+        location: Location,
+        context: &Context,
+    ) -> Result<Told, Problem> {
         let (workspace, stop) = (Arc::clone(&self.workspace), context.stop.clone());
         let session = Arc::clone(&context.session);
         blocking(move || {
-            let location = file_at(&workspace, &arguments.path)?;
             if stop.is_raised() {
                 return Ok(stopped(&location));
             }

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use petasos_core::tool::Outcome;
+use petasos_core::tool::{Fact, Outcome};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
-use crate::say::{Room, arguments, until};
+use crate::say::{Room, approved, arguments, until};
 
 /// Ends the swaps, also when a check fails: else the test would wait for them for ever.
 struct Over<'a>(&'a AtomicBool);
@@ -82,4 +82,54 @@ fn case_f20_t03_a_swapped_parent_beats_a_naive_writer_and_never_ours() {
     let real = if folder.is_symlink() { &link } else { &folder };
     assert_eq!(names(real), ["f", "passwd"]);
     assert_eq!(names(&root.join("../out")), ["passwd"]);
+}
+
+#[test]
+fn t03_what_is_written_is_the_place_that_was_allowed() {
+    let room = Room::new();
+    room.sh("mkdir a b; echo x > a/f; echo x > b/f; ln -s a one; ln -s b other");
+    let root = room.path("").canonicalize().unwrap();
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                renameat_with(CWD, root.join("one"), CWD, root.join("other"), RenameFlags::EXCHANGE).unwrap();
+                // So that a look at both parts of a path mostly sees one state.
+                std::thread::sleep(std::time::Duration::from_micros(100));
+            }
+        });
+        let _over = Over(&over);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let (mut done, mut refused) = (0, 0);
+        for round in 0_u32.. {
+            let tools = [
+                ("write_file", arguments(&[("path", "one/f"), ("content", &format!("{round}"))])),
+                (
+                    "edit_file",
+                    format!(r#"{{"path":"one/f","edits":[{{"old":"{round}","new":"x{round}"}}]}}"#),
+                ),
+            ];
+            for (tool, given) in tools {
+                let proposal = room.propose(tool, &given).unwrap();
+                let claimed = proposal.claims.places[0].name.clone();
+                let (_raise, context) = room.context();
+                let output = runtime.block_on(room.tool(tool).run(&approved(proposal), context));
+                let path_of = |fact: &Fact| match fact {
+                    Fact::Wrote { path, .. } | Fact::NotWritten { path } => Some(path.clone()),
+                    _ => None,
+                };
+                let told: Vec<_> = output.facts.iter().filter_map(path_of).collect();
+                assert_eq!(told, [claimed], "{round}: {output:?}");
+                if output.outcome == Outcome::Ok {
+                    done += 1
+                } else {
+                    refused += u32::from(output.for_model.text().contains("not what was allowed"))
+                }
+            }
+            if round >= 200 && done >= 40 && refused >= 20 {
+                break;
+            }
+            assert!(round < 1_000_000, "{done} done, {refused} refused");
+        }
+    });
 }
