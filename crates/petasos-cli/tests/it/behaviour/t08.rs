@@ -45,3 +45,40 @@ fn t08_the_whole_of_a_large_output_can_be_paged() {
     );
     assert_eq!(std::fs::read_dir(blob.parent().unwrap()).unwrap().count(), 1, "paging makes no blob");
 }
+
+/// What a person set is what the model reads; the log has it too, and the whole is kept beside it.
+#[test]
+fn t08_condense_picks_fields_of_what_a_command_prints() {
+    let items: Vec<Value> = (0..2_000).map(|id| json!({"id": id, "note": "x".repeat(30)})).collect();
+    let whole = json!({"items": items, "next": null}).to_string();
+    assert!(whole.len() > 80_000);
+    let place = Place::new();
+    place.write("list.json", &whole);
+    place.settings(
+        "tools: {condense: [{tool: run_command, match: list.json, pick: [\".items[:2].id\", .next]}]}\n",
+    );
+    let call = r#"{"calls":[{"name":"run_command","arguments":{"command":"cat list.json"}}]}"#;
+    let server = ModelServer::start(&format!("{call}\n{{\"text\":\"two\"}}"));
+    let run = place.run_json(&server, &["--allow-commands", "hello"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    let sent = bodies(&server.finish());
+    let told = results(&sent[1])[0].1;
+    let picked = "exit code 0\n{\"items\":[{\"id\":0},{\"id\":1}],\"next\":null}\n[fields picked by tools.condense; the whole is in blob:";
+    assert!(told.starts_with(picked), "{told}");
+    let result = run.events().into_iter().find(|event| event["type"] == "tool_result").unwrap();
+    assert_eq!(result["text"], told);
+    let hash = result["blob"]["hash"].as_str().unwrap();
+    let blob = place.home().join("sessions").join(&place.sessions()[0]).join("blobs").join(hash);
+    assert_eq!(std::fs::read_to_string(&blob).unwrap(), format!("exit code 0\n{whole}"));
+
+    // A name that no tool has is told before there is a session.
+    place.settings("tools: {condense: [{tool: run_comand, pick: [.a]}]}\n");
+    let server = ModelServer::start(r#"{"text":"unasked"}"#);
+    let run = place.run(&server, &["hello"]);
+    assert_eq!((run.code, place.sessions().len()), (2, 1), "{run:?}");
+    assert!(
+        run.stderr.contains("`tools.condense` names \"run_comand\"") && run.stderr.contains("`run_command`"),
+        "{run:?}"
+    );
+    assert_eq!(server.finish().len(), 0);
+}
