@@ -46,6 +46,12 @@ pub(crate) enum Command {
     Log(LogArguments),
     /// Replay recorded sessions as tests: one line a file; the exit code is 0 if all are the same, 1 if not
     Test(TestArguments),
+    /// Look at the tools that a model gets, and whether they are described well
+    Tools {
+        /// What to see.
+        #[command(subcommand)]
+        what: ToolsCommand,
+    },
     /// Watch a small job being done in a scratch folder
     Demo(DemoArguments),
     /// Tools for those who work on petasos or write scripts for it
@@ -348,6 +354,35 @@ pub(crate) struct CleanArguments {
     /// Do not ask
     #[arg(long)]
     pub(crate) yes: bool,
+}
+
+/// `petasos tools`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ToolsCommand {
+    /// List them in the order in which a model sees them: on or off and why, and what a usual call of each touches
+    List {
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+        /// The folder whose settings count [default: the current one]
+        #[arg(long, value_name = "DIR")]
+        workspace: Option<PathBuf>,
+    },
+    /// Show one: what a model is told of it, its arguments, an example and what that touches
+    Show {
+        /// Its name
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// The folder whose settings count [default: the current one]
+        #[arg(long, value_name = "DIR")]
+        workspace: Option<PathBuf>,
+    },
+    /// Judge descriptions (docs/guide/tools.md); the exit code is 0 if nothing is found, 1 if something is
+    Lint {
+        /// Tools as JSON, in the shape of any common service; - reads stdin [default: those of petasos]
+        #[arg(value_name = "FILE")]
+        file: Option<PathBuf>,
+    },
 }
 
 /// `petasos demo`.

@@ -17,6 +17,7 @@ mod search;
 mod seen;
 mod sessions;
 mod test;
+mod tools;
 mod transfer;
 mod watch;
 
@@ -44,6 +45,7 @@ pub(crate) async fn run(arguments: Arguments, world: &World) -> ExitCode {
         Some(Command::Resume(arguments)) => resume::resume(arguments, world).await,
         Some(Command::Sessions { what }) => sessions::sessions(what, world).await,
         Some(Command::Replay(arguments)) => replay::replay(arguments, world).await,
+        Some(Command::Tools { what }) => tools::tools(what, world),
         Some(Command::Test(arguments)) => test::test(arguments, world).await,
         Some(Command::Log(arguments)) => log::log(arguments, world).await,
         Some(Command::Demo(arguments)) => demo::demo(arguments, world).await,

@@ -5,6 +5,7 @@ mod following;
 mod replay;
 mod searched;
 mod steps;
+mod tools;
 mod words;
 mod written;
 
@@ -31,6 +32,7 @@ pub use replay::{
 };
 pub use searched::{Searched, SearchedEntry};
 pub use steps::{StepLine, StepLog, StepTold, ToolOfStep, TurnTold};
+pub use tools::{Asks, ToolState, ToolTold, lint_built_in, lint_written};
 pub(crate) use written::written;
 pub use written::{Same, WriteError, Written};
 

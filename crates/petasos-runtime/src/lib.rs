@@ -35,6 +35,7 @@ pub use drive::OpError;
 pub use event::{Bound, CallTold, DeltaKind, Event, NoteTold, ProgramNote, WaitedFor, WantsTold};
 pub use find::{FindError, Found, Reach};
 pub use front::Front;
+pub use inspect::{Asks, ToolState, ToolTold, lint_built_in, lint_written};
 pub use inspect::{
     CallReplayed, Difference, Differing, LeftOut, LeftOutWhy, PartOf, Place, Present, Replayed,
     RequestReplayed,
@@ -50,6 +51,7 @@ pub use op::Op;
 pub use petasos_providers::micro_usd;
 pub use petasos_store::{BadQuery, Disk, ExportError, OsDisk, Query, Rebuilt, Snippet, StoreError};
 pub use petasos_tools::guardian;
+pub use petasos_tools::{Finding, NoSpecs};
 pub use requests::{Known, Providers};
 pub use result::{ErrorTold, Follows, NotStarted, RunResult, UsageOfRun, how_to_decide};
 pub use setup::{Commands, RequestError, Setup};

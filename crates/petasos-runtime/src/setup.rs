@@ -11,7 +11,7 @@ use petasos_core::session::Terms;
 use petasos_core::time::Permille;
 use petasos_core::turn::{Mode, OnAsk};
 use petasos_store::{Disk, FolderStore, Holder, Store, StoreError};
-use petasos_tools::{CondenseRule, FetchOptions, Mask, Options, Registry, Workspace, builtin};
+use petasos_tools::{CondenseRule, FetchOptions, Mask, Options, Registry, Tool, Workspace, builtin};
 use sha2::{Digest as _, Sha256};
 use tokio::task::spawn_blocking;
 
@@ -175,6 +175,13 @@ impl Setup {
 
     /// The tools, as these settings have them.
     pub(crate) fn registry(&self) -> Result<Registry, ConfigError> {
+        let tools = self.all_tools(self.settings.run_tests.clone())?;
+        let is_on = |name: &str| self.settings.disabled.iter().all(|disabled| disabled != name);
+        Ok(Registry::new(tools.into_iter().filter(|tool| is_on(&tool.spec().name))))
+    }
+
+    /// All tools there are with that command of `run_tests`, also those that are switched off.
+    pub(crate) fn all_tools(&self, run_tests: Option<String>) -> Result<Vec<Arc<dyn Tool>>, ConfigError> {
         let settings = &self.settings;
         let workspace = Workspace::open(&self.places.workspace).map_err(|error| {
             ConfigError::Setting(format!(
@@ -184,7 +191,7 @@ impl Setup {
         let workspace =
             workspace.with_closed(&self.places.home).with_closed(&self.places.workspace.join(".petasos"));
         let options = Options {
-            run_tests: settings.run_tests.clone(),
+            run_tests,
             limit: settings.tool_limit,
             condense: settings.condense.clone(),
             fetch: FetchOptions { private: settings.fetch_private.clone(), ..FetchOptions::default() },
@@ -195,8 +202,7 @@ impl Setup {
         let names: Vec<String> = tools.iter().map(|tool| tool.spec().name.to_string()).collect();
         check_tools("tools.disabled", settings.disabled.iter().map(String::as_str), &names)?;
         check_tools("tools.condense", settings.condense.iter().map(CondenseRule::tool), &names)?;
-        let is_on = |name: &str| settings.disabled.iter().all(|disabled| disabled != name);
-        Ok(Registry::new(tools.into_iter().filter(|tool| is_on(&tool.spec().name))))
+        Ok(tools)
     }
 
     /// The terms of a new session.

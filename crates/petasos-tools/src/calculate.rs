@@ -36,6 +36,7 @@ impl TypedTool for Calculate {
     const NAME: &'static str = "calculate";
     const DESCRIPTION: &'static str = "Work out an arithmetic expression, exactly where possible (38 digits). For \
         more than one expression use run_command with python3.";
+    const EXAMPLE: &'static str = r#"{"expression":"(2+3)*4^2"}"#;
     type Arguments = Arguments;
     type Target = ();
 

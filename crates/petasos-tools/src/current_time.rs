@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
 impl TypedTool for CurrentTime {
     const NAME: &'static str = "current_time";
     const DESCRIPTION: &'static str = "The date, weekday and time now, in a time zone. Use it whenever today's date \
-        matters.";
+        matters. To reckon with dates use run_command (date).";
     type Arguments = Arguments;
     type Target = ();
 

@@ -30,7 +30,7 @@ pub(crate) struct EditFile {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    /// Path in the workspace.
+    /// Path such as src/main.rs.
     path: String,
     /// Made in order; if one fails, nothing is changed.
     edits: Vec<Edit>,
@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
 pub(crate) struct Edit {
     /// Text as it stands in the file, with enough around it to be there once.
     pub(crate) old: String,
-    /// What stands there instead.
+    /// Text that stands there instead.
     pub(crate) new: String,
     /// Replace every place, not just one.
     pub(crate) all: Option<bool>,
@@ -51,7 +51,8 @@ pub(crate) struct Edit {
 impl TypedTool for EditFile {
     const NAME: &'static str = "edit_file";
     const DESCRIPTION: &'static str = "Replace exact pieces of text in a file of the workspace; line ends, mode and \
-        all else stay. Read the file first. For a new file or a whole rewrite use write_file.";
+        all else stay. Use it once you have read the file. For a new file or a whole rewrite use write_file.";
+    const EXAMPLE: &'static str = r#"{"path":"notes.txt","edits":[{"old":"text","new":"more text"}]}"#;
     type Arguments = Arguments;
     type Target = Location;
 

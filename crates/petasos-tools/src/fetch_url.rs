@@ -44,8 +44,9 @@ impl FetchUrl {
 impl TypedTool for FetchUrl {
     const NAME: &'static str = "fetch_url";
     const DESCRIPTION: &'static str = "Get the text of a web page or of a text file on the web (http or https, public \
-        addresses). The first line gives address, status, type, bytes and the number of characters; then the text. \
+        addresses). Use it when you know the address. The first line gives address, status, type, bytes and the number of characters; then the text. \
         Not for files of the workspace: use read_file.";
+    const EXAMPLE: &'static str = r#"{"url":"https://example.org/"}"#;
     type Arguments = Arguments;
     type Target = Url;
 

@@ -29,7 +29,7 @@ pub(crate) struct ListFiles {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    /// A folder; the workspace if left out.
+    /// A folder such as src; the workspace if left out.
     path: Option<String>,
     /// Levels of folders, 2 if left out.
     depth: Option<u32>,
@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
 impl TypedTool for ListFiles {
     const NAME: &'static str = "list_files";
     const DESCRIPTION: &'static str = "List a folder of the workspace with the sizes of its files, without what git \
-        ignores. To find a file by its name or its text use search_files.";
+        ignores. Use it to see what there is. To find a file by its name or its text use search_files.";
     type Arguments = Arguments;
     type Target = Location;
 

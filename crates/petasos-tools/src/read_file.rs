@@ -107,6 +107,7 @@ impl TypedTool for ReadFile {
     const DESCRIPTION: &'static str = "Read a text file of the workspace, or a kept output (blob:...). Gives the \
         plain text; when there is more, a last line in brackets says how to go on. Use it before edit_file. For \
         folders use list_files, to find text use search_files.";
+    const EXAMPLE: &'static str = r#"{"path":"src/main.rs"}"#;
     type Arguments = Arguments;
     type Target = Target;
 

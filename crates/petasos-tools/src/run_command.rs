@@ -26,9 +26,9 @@ pub(crate) struct RunCommand {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    /// A command line, run by sh -c.
+    /// A shell command line such as ls -la | head.
     command: String,
-    /// Folder to start in; the workspace if left out.
+    /// Folder to start in, such as src; the workspace if left out.
     cwd: Option<String>,
     /// Seconds it may take, usually 120, at most 3600.
     timeout_s: Option<u64>,
@@ -39,6 +39,7 @@ impl TypedTool for RunCommand {
     const DESCRIPTION: &'static str = "Run a shell command without input. Gives the exit code, then stdout and stderr. \
         Each call starts anew: no cd or variable is kept, and what runs in the background is stopped at its end. For \
         files prefer read_file, write_file, edit_file, list_files, search_files.";
+    const EXAMPLE: &'static str = r#"{"command":"ls"}"#;
     type Arguments = Arguments;
     type Target = Location;
 

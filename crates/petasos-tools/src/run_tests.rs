@@ -31,7 +31,7 @@ pub(crate) struct Arguments {}
 impl TypedTool for RunTests {
     const NAME: &'static str = "run_tests";
     const DESCRIPTION: &'static str = "Run the tests of this project, with the command set for them. Gives the exit \
-        code (0: all passed), then the output. Use it after changes.";
+        code (0: all passed), then the output. Use it after changes. For a part of them use run_command.";
     type Arguments = Arguments;
     type Target = Location;
 

@@ -35,20 +35,21 @@ pub(crate) struct SearchFiles {
 pub(crate) struct Arguments {
     /// Regular expression; (?i) before it ignores case.
     pattern: String,
-    /// Folder or file; the workspace if left out.
+    /// Folder or file such as src; the workspace if left out.
     path: Option<String>,
     /// Only files such as *.rs or src/**/*.ts.
     glob: Option<String>,
     /// Match paths instead of text.
     names: Option<bool>,
-    /// Lines shown around each match.
+    /// Lines shown around each match, at most 20.
     context: Option<u32>,
 }
 
 impl TypedTool for SearchFiles {
     const NAME: &'static str = "search_files";
     const DESCRIPTION: &'static str = "Search the text of files in the workspace (names: true for their names), \
-        without what git ignores. Gives path:line: text, sorted. To read a file use read_file.";
+        without what git ignores. Use it when you do not know where something is. Gives path:line: text, sorted. To read a file use read_file.";
+    const EXAMPLE: &'static str = r#"{"pattern":"fn main"}"#;
     type Arguments = Arguments;
     type Target = Location;
 

@@ -118,7 +118,7 @@ impl<'a> Searching<'a> {
         };
         let beginning = self.beginning.get(..length).unwrap_or_default();
         let encoding = Encoding::of(beginning);
-        let is_text = matches!(encoding, Encoding::Utf16(..)) || !beginning.contains(&0);
+        let is_text = matches!(encoding, Encoding::Utf16(..)) || memchr::memchr(0, beginning).is_none();
         if !is_text {
             self.binary += 1;
             return;

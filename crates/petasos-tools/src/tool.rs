@@ -23,6 +23,11 @@ pub trait Tool: fmt::Debug + Send + Sync {
     /// Its face to the model. The same for as long as it lives.
     fn spec(&self) -> &ToolSpec;
 
+    /// Arguments of a usual call, for people who look at the tool: a JSON object that fits its schema.
+    fn example(&self) -> &str {
+        "{}"
+    }
+
     /// What a call with these arguments touches. May look at the file system and changes nothing; may
     /// block as long as a disk does.
     ///

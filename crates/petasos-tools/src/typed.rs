@@ -24,6 +24,8 @@ pub(crate) trait TypedTool: fmt::Debug + Send + Sync {
     const NAME: &'static str;
     /// When to use it, when not, and what it gives.
     const DESCRIPTION: &'static str;
+    /// Arguments of a usual call, for people who look at the tool.
+    const EXAMPLE: &'static str = "{}";
     /// What a call gives.
     type Arguments: DeserializeOwned + JsonSchema + Send;
     /// What its arguments mean.
@@ -100,6 +102,10 @@ impl<T: TypedTool> Typed<T> {
 impl<T: TypedTool> Tool for Typed<T> {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn example(&self) -> &str {
+        T::EXAMPLE
     }
 
     fn claims(&self, arguments: &Json) -> Result<Claims, Bounded> {

@@ -29,7 +29,7 @@ pub(crate) struct WriteFile {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    /// Path in the workspace; folders on the way are made.
+    /// Path such as src/main.rs; folders on the way are made.
     path: String,
     /// The whole new text.
     content: String,
@@ -47,8 +47,9 @@ pub(crate) struct Probe {
 
 impl TypedTool for WriteFile {
     const NAME: &'static str = "write_file";
-    const DESCRIPTION: &'static str = "Write a whole text file of the workspace: a new one, or one that is replaced. \
-        All of it is written or nothing. To change a part of a file use edit_file.";
+    const DESCRIPTION: &'static str = "Write a whole text file of the workspace, all of it or nothing. Use it for a new \
+        file or a full rewrite. To change a part of a file use edit_file.";
+    const EXAMPLE: &'static str = r#"{"path":"notes.txt","content":"text\n"}"#;
     type Arguments = Arguments;
     type Target = Location;
 

@@ -522,3 +522,34 @@ fn bad_input_an_entry_to_fork_at_is_not_there() {
     check(&place, &refused, 2, &words);
     assert_eq!(place.sessions(), [session]);
 }
+
+#[test]
+fn bad_input_a_tool_is_asked_for_that_is_not_there() {
+    let place = Place::new();
+    let run = place.petasos_does(&["tools", "show", "read_fil"]);
+    check_refused(&place, &run, &["there is no tool \"read_fil\"", "name one of read_file, write_file"]);
+}
+
+#[test]
+fn bad_input_a_file_of_tools_holds_none() {
+    let place = Place::new();
+    let lint = |content: &[u8], words: &[&str]| {
+        fs::write(place.work().join("tools.json"), content).unwrap();
+        let run = place.petasos_does(&["tools", "lint", "tools.json"]);
+        check_refused(
+            &place,
+            &run,
+            &[&["tools.json: ", "give a JSON file with a tool or a list of tools"], words].concat(),
+        );
+    };
+    lint(b"", &["it is no JSON: EOF while parsing a value at line 1 column 0"]);
+    lint(b"name: read_log\n", &["it is no JSON: expected ident at line 1 column 2"]);
+    lint(b"[]", &["there is no tool in it"]);
+    lint(b"[{\"name\":\"a\"},7]", &["[1] is no tool: it is no object"]);
+    lint(b"{\"openapi\":\"3.1.0\"}", &["the file is no tool: it has no name; a tool is {\"name\""]);
+    lint(b"\xff\xfe[\0", &["it is not UTF-8: byte 0 begins no character"]);
+    let missing = place.petasos_does(&["tools", "lint", "no.json"]);
+    check_refused(&place, &missing, &["no.json: No such file or directory"]);
+    let folder = place.petasos_does(&["tools", "lint", "."]);
+    check_refused(&place, &folder, &[".: Is a directory"]);
+}

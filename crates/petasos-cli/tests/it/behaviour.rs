@@ -31,6 +31,7 @@ mod sessions;
 mod t04;
 mod t08;
 mod t08_caps;
+mod t10;
 mod transfer;
 mod u01;
 mod u04;

@@ -27,3 +27,4 @@ mod t03_workspace;
 mod t03_writes;
 mod t08_condense;
 mod t08_results;
+mod t10_lint;
