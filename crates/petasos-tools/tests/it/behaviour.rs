@@ -10,6 +10,7 @@ mod case_g11;
 mod case_g12_mask;
 mod case_g12_results;
 mod l09_errors;
+mod l14_claims;
 mod p09_any_text;
 mod p09_schema;
 mod t02_answers;
