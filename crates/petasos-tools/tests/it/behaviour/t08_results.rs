@@ -161,13 +161,44 @@ async fn t08_a_call_that_is_stopped_looks_no_further() {
     }
 }
 
+/// A program that goes up and writes its lines anew: its first picture and its last one are shown, not those between.
+#[tokio::test]
+async fn t08_of_lines_that_are_redrawn_the_last_are_shown() {
+    let room = Room::new();
+    let table = [
+        // As docker and others show many bars at once.
+        (
+            "printf 'a 0\\nb 0\\n'; for i in 1 2 3; do printf '\\033[2A\\033[2Ka %s\\n\\033[2Kb %s\\n' $i $i; done; echo end",
+            "a 0\nb 0\na 3\nb 3\nend\n",
+        ),
+        // One line above the last, then on.
+        ("printf '\\033[A1\\n2\\n3'; printf '\\r\\033[1Atwo\\033[1B\\rthree\\nfour'", "1\ntwo\nthree\nfour"),
+        // More rows than there are.
+        ("printf 'x\\n\\033[9Ay\\nz\\n\\033[99Aw\\n'", "x\nw\nz\n"),
+        // All below is wiped.
+        ("printf '\\033[A1\\n2\\n3\\n\\033[3A\\033[Jnew\\n'", "new\n"),
+        // A line that is not written anew stays.
+        ("printf '\\033[A1\\n2\\n\\033[2A\\n\\nx'", "1\n2\nx"),
+    ];
+    for (command, shown) in table {
+        let text = room.text("run_command", &arguments(&[("command", command)])).await;
+        assert_eq!(text, format!("exit code 0\n{shown}"), "{command}");
+    }
+    // However long it goes on, and whatever comes behind it.
+    let command = "printf '\\033[A'; for i in $(seq 3000); do echo line $i; done; printf '\\033[2Alast\\n'; head -c 20000 /dev/zero | tr '\\0' x";
+    let text = room.text("run_command", &arguments(&[("command", command)])).await;
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!((lines.len(), lines[1], lines[2998], lines[2999]), (3_001, "line 1", "line 2998", "last"));
+    assert_eq!(lines[3000], "x".repeat(20_000));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     /// Any bytes that a program writes become text without control characters.
     #[test]
     fn t08_any_output_becomes_text(bytes in prop::collection::vec(
-        prop_oneof![Just(0x1b), Just(b'\r'), Just(b'\n'), Just(b'['), Just(b']'), any::<u8>()], 0..400)
+        prop_oneof![Just(0x1b), Just(b'\r'), Just(b'\n'), Just(b'['), Just(b']'), Just(b'A'), Just(b'J'), any::<u8>()], 0..400)
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let room = Room::holding("out", &bytes);
