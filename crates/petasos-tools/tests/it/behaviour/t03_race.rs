@@ -133,3 +133,32 @@ fn t03_what_is_written_is_the_place_that_was_allowed() {
         }
     });
 }
+
+/// A folder's names are read at once and gone into one after the other: long enough for a swap in between.
+#[test]
+fn case_f20_a_folder_that_becomes_a_link_on_the_way_to_it_is_not_gone_into() {
+    let room = Room::new();
+    room.sh("mkdir ../out zz; echo inside > zz/secret; echo TOPSECRET > ../out/secret; ln -s ../out link");
+    room.sh("seq -f 'a%g' 3000 | xargs touch");
+    let root = room.path("").canonicalize().unwrap();
+    let (folder, link) = (root.join("zz"), root.join("link"));
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                renameat_with(CWD, &folder, CWD, &link, RenameFlags::EXCHANGE).unwrap();
+            }
+        });
+        let _over = Over(&over);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let mut met = 0;
+        until(|| {
+            let call = r#"{"pattern":"SECRET|inside","glob":"secret"}"#;
+            let output = runtime.block_on(room.call("search_files", call));
+            let text = output.for_model.text();
+            assert!(!text.contains("TOPSECRET"), "{text}");
+            met += u32::from(text.contains("could not be read"));
+            met >= 3
+        });
+    });
+}
