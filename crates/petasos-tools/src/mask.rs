@@ -15,12 +15,10 @@ use std::sync::Arc;
 use aho_corasick::{AhoCorasick, Input, MatchKind};
 use sha2::{Digest as _, Sha256};
 
-use shapes::{Judged, SHAPES, Seen, Shape};
+use shapes::{Judged, Looked, SHAPES, Seen};
 
 /// A value of fewer bytes is no key: hidden, it would take words apart.
 const SHORTEST: usize = 8;
-/// Bytes that are kept back until it is seen where a key ends.
-const HELD: usize = 64 * 1024;
 /// What a placeholder begins and ends with.
 const OPENS: &str = "\u{ab}hidden:";
 const CLOSES: char = '\u{bb}';
@@ -44,8 +42,8 @@ pub struct Mask {
 enum Pattern {
     /// A known value, and its placeholder.
     Value(String),
-    /// The beginning of a shape.
-    Shape(&'static Shape),
+    /// The beginning of a shape, by its place among them.
+    Shape(usize),
 }
 
 /// Whether more is to come of a text.
@@ -87,10 +85,10 @@ impl Mask {
             }
         }
         let values = search(&texts);
-        for shape in SHAPES {
+        for (at, shape) in SHAPES.iter().enumerate() {
             for begins in shape.begins {
                 texts.push(begins.as_bytes().to_vec());
-                patterns.push(Pattern::Shape(shape));
+                patterns.push(Pattern::Shape(at));
             }
         }
         let longest = texts.iter().map(Vec::len).max().unwrap_or(1);
@@ -119,7 +117,8 @@ impl Mask {
 
     /// Goes through a text from `from` on, as far as it is sure.
     fn pass(&self, text: &[u8], from: usize, rest: Rest, shown: &mut Vec<u8>) -> Passed {
-        let mut passed = Passed { upto: from, hidden: 0, dropping: Dropping::Nothing };
+        let looked = Looked::default();
+        let mut passed = Passed { upto: from, hidden: 0, dropping: Dropping::Nothing, looked: 0 };
         let Some(finder) = &self.finder else {
             shown.extend_from_slice(placeholder("all").as_bytes());
             return Passed { upto: text.len(), ..passed };
@@ -137,12 +136,13 @@ impl Mask {
                 return passed;
             };
             let before = text.get(passed.hidden..met.start()).unwrap_or_default();
-            let seen = Seen { text, before, start: met.start(), end: met.end() };
+            let seen = Seen { text, before, start: met.start(), end: met.end(), looked: &looked };
             let judged = match self.patterns.get(met.pattern().as_usize()) {
-                Some(Pattern::Shape(shape)) => self.judge(shape, seen, rest),
+                Some(Pattern::Shape(shape)) => self.judge(*shape, seen, rest),
                 Some(Pattern::Value(stands)) => Judged::hidden(met.range(), stands),
                 None => Judged::Nothing,
             };
+            passed.looked = looked.steps();
             match judged {
                 Judged::Nothing => look = met.start() + 1,
                 Judged::NotSeen => {
@@ -164,16 +164,18 @@ impl Mask {
     }
 
     /// What is hidden of a shape that begins here. One that does not end is taken as far as it is kept back.
-    fn judge(&self, shape: &Shape, seen: Seen<'_>, rest: Rest) -> Judged {
-        let is_long = seen.text.len().saturating_sub(seen.start) > HELD;
-        let rest = if is_long { Rest::Nothing } else { rest };
-        let judged = shape.judge(seen, rest);
+    fn judge(&self, shape: usize, seen: Seen<'_>, rest: Rest) -> Judged {
+        let judged = shapes::judge(shape, seen, rest);
         let Judged::Hidden { range, stands } = judged else { return judged };
-        if rest == Rest::ToCome && range.end + self.longest > seen.text.len() {
+        let is_held = rest == Rest::ToCome && !shapes::is_long(shape, seen);
+        if is_held && range.end + self.longest > seen.text.len() {
             return Judged::NotSeen;
         }
-        // A value that is known is named, and hidden to its own end.
-        let inside = Input::new(seen.text).span(range.start..seen.text.len());
+        // A value that is known is named, and hidden to its own end. No further is looked for one: that would be to the
+        // end of the text for each key in it.
+        let end = seen.text.len().min(range.end + self.longest);
+        seen.looked.add(end - range.start);
+        let inside = Input::new(seen.text).span(range.start..end);
         let value = self.values.as_ref().and_then(|values| values.find(inside));
         let Some(value) = value.filter(|value| value.start() < range.end) else {
             return Judged::Hidden { range, stands };
@@ -194,6 +196,8 @@ struct Passed {
     /// The end of what was hidden last.
     hidden: usize,
     dropping: Dropping,
+    /// Bytes looked at for it.
+    looked: u64,
 }
 
 impl Passed {
@@ -271,12 +275,13 @@ pub struct Hiding {
     held: Vec<u8>,
     given: usize,
     dropping: Dropping,
+    looked: u64,
 }
 
 impl Hiding {
     /// Hides what `mask` hides.
     pub fn new(mask: Arc<Mask>) -> Self {
-        Self { mask, held: Vec::new(), given: 0, dropping: Dropping::Nothing }
+        Self { mask, held: Vec::new(), given: 0, dropping: Dropping::Nothing, looked: 0 }
     }
 
     /// Adds bytes; what is sure to stay is put at the end of `shown`.
@@ -301,9 +306,16 @@ impl Hiding {
         self.given = 0;
     }
 
+    /// Bytes that were looked at after something that may begin a key, each as often as that was done: what work it
+    /// was beside one search.
+    pub fn looked_at(&self) -> u64 {
+        self.looked
+    }
+
     fn go_on(&mut self, rest: Rest, shown: &mut Vec<u8>) {
         let passed = self.mask.pass(&self.held, self.given, rest, shown);
         self.dropping = passed.dropping;
+        self.looked = self.looked.saturating_add(passed.looked);
         // What was hidden is no letter before a word.
         let keep = (passed.upto - passed.hidden).min(BEFORE);
         self.held.drain(..passed.upto - keep);

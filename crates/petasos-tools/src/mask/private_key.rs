@@ -7,6 +7,9 @@ use super::{Rest, placeholder_of};
 const LONGEST_MARK: usize = 60;
 /// Letters of the first line of a key: a text that only tells of the mark has none.
 const FIRST_LINE: usize = 16;
+/// Words in a row that are no line of a key, such as headers and places, and bytes of a header.
+const MOST_BETWEEN: usize = 24;
+const LONGEST_HEADER: usize = 512;
 
 /// What is hidden after the mark that begins a key.
 pub(super) fn judge(name: &str, seen: Seen<'_>, rest: Rest) -> Judged {
@@ -30,7 +33,9 @@ pub(super) fn judge(name: &str, seen: Seen<'_>, rest: Rest) -> Judged {
     let mut body = Body { text: inside, at: 0 };
     body.blanks();
     let from = body.at;
-    match body.end(rest) {
+    let end = body.end(rest);
+    seen.looked.add(body.at);
+    match end {
         End::NotSeen => Judged::NotSeen,
         End::At(to) if to > from => {
             let begins = seen.text.len() - inside.len();
@@ -74,22 +79,26 @@ impl Body<'_> {
 
     /// Where the key ends: at the last of its lines, or at 0 if it has none.
     fn end(&mut self, rest: Rest) -> End {
-        let mut to = 0;
+        let (mut to, mut between) = (0, 0);
         loop {
             let length =
                 self.rest().iter().take_while(|byte| !byte.is_ascii_whitespace() && **byte != b'\\').count();
             if self.at + length >= self.text.len() && rest == Rest::ToCome {
                 return End::NotSeen;
             }
+            between += 1;
             match Word::of(self.rest().get(..length).unwrap_or_default()) {
+                // Else a text of many such words would be gone through to its end from each mark in it.
+                Word::Header | Word::Place if between > MOST_BETWEEN => return End::At(to),
                 Word::Header => {
-                    self.at += self.rest().iter().take_while(|byte| !matches!(byte, b'\n' | b'\\')).count();
+                    let is_of_line = |byte: &&u8| !matches!(byte, b'\n' | b'\\');
+                    self.at += self.rest().iter().take(LONGEST_HEADER).take_while(is_of_line).count();
                 }
                 Word::Place => self.at += length,
                 Word::Letters { .. } if to == 0 && length < FIRST_LINE => return End::At(0),
                 Word::Letters { ends } => {
                     self.at += length;
-                    to = self.at;
+                    (to, between) = (self.at, 0);
                     if ends {
                         return End::At(to);
                     }

@@ -1,11 +1,16 @@
 //! The shapes of keys, as data: what one begins with, and what makes it one. Beginnings alone, since a rule such as
 //! `password = …` hides words that are none.
 
+use std::cell::Cell;
 use std::ops::Range;
 
 use super::private_key;
 use super::{Rest, placeholder_of};
 
+/// Bytes that are kept back until it is seen where a key ends.
+const HELD: usize = 8 * 1024;
+/// The same of a private key, which has many lines.
+const HELD_LINES: usize = 64 * 1024;
 /// Bytes of a URL's name and password that are looked at.
 const LONGEST_LOGIN: usize = 1_024;
 /// Bytes of a key whose letters and digits stand without a break between them.
@@ -138,6 +143,41 @@ pub(super) struct Seen<'a> {
     pub(super) before: &'a [u8],
     pub(super) start: usize,
     pub(super) end: usize,
+    pub(super) looked: &'a Looked,
+}
+
+impl Seen<'_> {
+    /// The end of a run of bytes.
+    fn run(&self, from: usize, is_of_it: impl Fn(u8) -> bool) -> usize {
+        let rest = self.text.get(from..).unwrap_or_default();
+        let length = rest.iter().take_while(|byte| is_of_it(**byte)).count();
+        self.looked.add(length + 1);
+        from + length
+    }
+}
+
+/// What was looked at in one pass. Texts such as `sk-sk-sk-…` would be gone through to their end at each beginning.
+#[derive(Debug, Default)]
+pub(super) struct Looked {
+    steps: Cell<u64>,
+    /// For each shape the end of the last run that is no key: what begins inside of it is none either.
+    dull: [Cell<usize>; SHAPES.len()],
+}
+
+impl Looked {
+    /// So many bytes were looked at.
+    pub(super) fn add(&self, bytes: usize) {
+        self.steps.set(self.steps.get().saturating_add(bytes as u64));
+    }
+
+    /// All bytes that were looked at.
+    pub(super) fn steps(&self) -> u64 {
+        self.steps.get()
+    }
+
+    fn dull(&self, shape: usize) -> Option<&Cell<usize>> {
+        self.dull.get(shape)
+    }
 }
 
 /// What came of a beginning.
@@ -157,25 +197,40 @@ impl Judged {
     }
 }
 
-impl Shape {
-    /// Whether a beginning begins a key, and what of it is hidden.
-    pub(super) fn judge(&self, seen: Seen<'_>, rest: Rest) -> Judged {
-        let span = match &self.rule {
-            Rule::Word { letters, length, look } => word_at(seen, *letters, *length, *look),
-            Rule::Header(bare) => header(seen, *bare),
-            Rule::Login => login(seen),
-            Rule::Query => query(seen),
-            Rule::PrivateKey => return private_key::judge(self.name, seen, rest),
-        };
-        match span {
-            Span::OpenEnd if rest == Rest::ToCome => Judged::NotSeen,
-            Span::OpenEnd | Span::None => Judged::Nothing,
-            // What ends with the text may go on.
-            Span::At(_, to) if to == seen.text.len() && rest == Rest::ToCome => Judged::NotSeen,
-            Span::At(from, to) => {
-                let key = seen.text.get(from..to).unwrap_or_default();
-                Judged::hidden(from..to, &placeholder_of(self.name, key))
+/// True if more than is kept back follows a beginning.
+pub(super) fn is_long(shape: usize, seen: Seen<'_>) -> bool {
+    let is_of_lines = SHAPES.get(shape).is_some_and(|shape| matches!(shape.rule, Rule::PrivateKey));
+    let held = if is_of_lines { HELD_LINES } else { HELD };
+    seen.text.len().saturating_sub(seen.start) > held
+}
+
+/// Whether a beginning begins a key, and what of it is hidden. One that does not end is taken as far as it is kept back.
+pub(super) fn judge(at: usize, seen: Seen<'_>, rest: Rest) -> Judged {
+    let Some(shape) = SHAPES.get(at) else { return Judged::Nothing };
+    let rest = if is_long(at, seen) { Rest::Nothing } else { rest };
+    let span = match &shape.rule {
+        Rule::Word { letters, length, look } => {
+            let dull = seen.looked.dull(at);
+            let until = dull.map_or(0, Cell::get);
+            if seen.start < until && (rest == Rest::Nothing || until < seen.text.len()) {
+                return Judged::Nothing;
             }
+            word_at(seen, (*letters, *length, *look), dull)
+        }
+        Rule::Header(bare) => header(seen, *bare),
+        Rule::Login => login(seen),
+        Rule::Query => query(seen),
+        Rule::PrivateKey => return private_key::judge(shape.name, seen, rest),
+    };
+    match span {
+        Span::OpenEnd if rest == Rest::ToCome => Judged::NotSeen,
+        Span::OpenEnd | Span::None => Judged::Nothing,
+        // What ends with the text may go on.
+        Span::At(_, to) if to == seen.text.len() && rest == Rest::ToCome => Judged::NotSeen,
+        Span::At(from, to) => {
+            // Of a longer one the same is known, however much of it has come.
+            let key = part(seen.text, from, to.min(from + HELD));
+            Judged::hidden(from..to, &placeholder_of(shape.name, key))
         }
     }
 }
@@ -194,12 +249,6 @@ pub(super) fn is_of_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"._~+/=-".contains(&byte)
 }
 
-/// The end of a run of bytes.
-fn run(text: &[u8], from: usize, is_of_it: impl Fn(u8) -> bool) -> usize {
-    let rest = text.get(from..).unwrap_or_default();
-    from + rest.iter().take_while(|byte| is_of_it(**byte)).count()
-}
-
 fn part(text: &[u8], from: usize, to: usize) -> &[u8] {
     text.get(from..to).unwrap_or_default()
 }
@@ -215,18 +264,21 @@ impl Letters {
     }
 }
 
-fn word_at(seen: Seen<'_>, letters: Letters, length: Length, look: Look) -> Span {
-    let Seen { text, before, start, end } = seen;
+fn word_at(seen: Seen<'_>, of: (Letters, Length, Look), dull: Option<&Cell<usize>>) -> Span {
+    let (Seen { text, before, start, end, .. }, (letters, length, look)) = (seen, of);
     if !begins_word(before) {
         return Span::None;
     }
-    let to = run(text, end, |byte| letters.holds(byte));
-    if to == text.len() {
-        // Judged when its end is seen; at the end of all it has one.
-        return if is_key(part(text, end, to), length, look) { Span::At(start, to) } else { Span::OpenEnd };
-    }
+    let to = seen.run(end, |byte| letters.holds(byte));
     let goes_on = matches!(length, Length::Exactly(_)) && text.get(to).is_some_and(u8::is_ascii_alphanumeric);
-    if !goes_on && is_key(part(text, end, to), length, look) { Span::At(start, to) } else { Span::None }
+    if !goes_on && is_key(part(text, end, to), length, look) {
+        return Span::At(start, to);
+    }
+    // A part of it is no key either: it is shorter, and has less in it. That does not hold for an exact length.
+    if let (Some(dull), Length::Least(_)) = (dull, length) {
+        dull.set(to);
+    }
+    if to == text.len() { Span::OpenEnd } else { Span::None }
 }
 
 /// True if what stands before a place lets a word begin there: no letter or digit, but those of an escape.
@@ -277,7 +329,7 @@ const SCHEMES: [&[u8]; 5] = [b"bearer", b"basic", b"token", b"bot", b"apikey"];
 fn header(seen: Seen<'_>, bare: Bare) -> Span {
     let Seen { text, end, .. } = seen;
     let is_between = |byte: u8| b" \t\"'\\:,=>[]()`".contains(&byte);
-    let begins = run(text, end, is_between);
+    let begins = seen.run(end, is_between);
     if begins == text.len() {
         return Span::OpenEnd;
     }
@@ -285,20 +337,26 @@ fn header(seen: Seen<'_>, bare: Bare) -> Span {
     if between.len() > 16 || !between.iter().any(|byte| b":,=".contains(byte)) {
         return Span::None;
     }
-    let first = run(text, begins, is_of_token);
-    let scheme = part(text, begins, first).to_ascii_lowercase();
-    let has_scheme = SCHEMES.contains(&&*scheme);
-    let from = if has_scheme { run(text, first, |byte| byte == b' ') } else { begins };
-    let to = run(text, from, is_of_token);
+    // An equals sign ends it where it is judged: in `a=b=c` each value would go on to the end of all.
+    let is_of_value = |byte: u8| byte != b'=' && is_of_token(byte);
+    let first = seen.run(begins, is_of_value);
+    let scheme = part(text, begins, first);
+    let has_scheme = SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known));
+    let from = if has_scheme { seen.run(first, |byte| byte == b' ') } else { begins };
+    let to = if has_scheme { seen.run(from, is_of_value) } else { first };
     let value = part(text, from, to);
-    let is_key = match (&*scheme, bare) {
-        (b"basic", _) => is_coded(value),
+    let is_key = match bare {
+        _ if has_scheme && scheme.eq_ignore_ascii_case(b"basic") => {
+            let padding =
+                part(text, to, text.len().min(to + 2)).iter().take_while(|byte| **byte == b'=').count();
+            is_coded(part(text, from, to + padding))
+        }
         _ if has_scheme => is_value(value),
-        (_, Bare::Key) => is_value(value),
-        (_, Bare::Seldom) => is_random(value),
+        Bare::Key => is_value(value),
+        Bare::Seldom => is_random(value),
     };
     match is_key {
-        true => Span::At(from, to),
+        true => Span::At(from, seen.run(to, is_of_token)),
         false if to == text.len() => Span::OpenEnd,
         false => Span::None,
     }
@@ -322,9 +380,12 @@ fn login(seen: Seen<'_>) -> Span {
     let is_of_login = |byte: u8| {
         !byte.is_ascii_whitespace() && byte.is_ascii_graphic() && !b"/?#\"'<>`\\(){}|@$,;".contains(&byte)
     };
-    let to = run(text, end, is_of_login);
+    let to = seen.run(end, is_of_login);
+    if to - end > LONGEST_LOGIN {
+        return Span::None;
+    }
     if to == text.len() {
-        return if to - end > LONGEST_LOGIN { Span::None } else { Span::OpenEnd };
+        return Span::OpenEnd;
     }
     if text.get(to) != Some(&b'@') {
         return Span::None;
@@ -343,7 +404,7 @@ fn login(seen: Seen<'_>) -> Span {
 /// The value of a part of a query.
 fn query(seen: Seen<'_>) -> Span {
     let Seen { text, end, .. } = seen;
-    let to = run(text, end, |byte| byte.is_ascii_alphanumeric() || b"._~%+-".contains(&byte));
+    let to = seen.run(end, |byte| byte.is_ascii_alphanumeric() || b"._~%+-".contains(&byte));
     let is_long = is_random(part(text, end, to));
     if to == text.len() && !is_long {
         return Span::OpenEnd;

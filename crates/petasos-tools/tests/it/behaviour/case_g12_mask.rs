@@ -218,6 +218,38 @@ fn case_g12_a_key_without_end_is_hidden_to_its_end() {
     }
 }
 
+/// Texts that begin a key again and again are gone through a few times, not once for each beginning.
+#[test]
+fn case_g12_no_text_is_looked_at_again_and_again() {
+    let texts = [
+        "sk-".repeat(60_000),
+        "sk-ant-glpat-xoxb-AIza-".repeat(9_000),
+        "Authorization=".repeat(14_000),
+        "x-api-key: Bearer ".repeat(11_000),
+        "://".repeat(60_000),
+        "?key=".repeat(40_000),
+        "-----BEGIN ".repeat(18_000),
+        "X: -----BEGIN PRIVATE KEY-----\n".repeat(6_000),
+        format!("-----BEGIN PRIVATE KEY-----\n{}", "123 ".repeat(50_000)),
+        "postgres://me:passw0rd@db.test/a\n".repeat(6_000),
+        format!("sk-{}", "a1b2c3d4".repeat(24_000)),
+    ];
+    for text in texts {
+        // 32 times is much for a text that was made for it; once for each beginning would be thousands.
+        let most = 32 * text.len() as u64;
+        for size in [text.len(), 64 * 1024, 8 * 1024] {
+            let mut hiding = Hiding::new(Arc::new(mask()));
+            let mut shown = Vec::new();
+            for piece in text.as_bytes().chunks(size) {
+                hiding.push(piece, &mut shown);
+            }
+            hiding.finish(&mut shown);
+            let looked = hiding.looked_at();
+            assert!(looked <= most, "{:?} {size}: {looked} > {most}", text.get(..40));
+        }
+    }
+}
+
 /// The same text in pieces of a size.
 fn in_pieces(text: &[u8], size: usize) -> String {
     let mut hiding = Hiding::new(Arc::new(mask()));
