@@ -15,7 +15,7 @@ use crate::typed::{TypedTool, reads};
 use crate::walk::{Go, LeftOut, Met, Walk};
 use crate::workspace::{Location, Workspace, kind_of};
 
-/// Lines of one result.
+/// Lines of one result; as many again where a folder before them took these.
 const MOST_SHOWN: u64 = 1_000;
 /// What is counted beyond them.
 const MOST_COUNTED: u64 = 100_000;
@@ -65,38 +65,49 @@ fn list(
     stop: &Stop,
 ) -> Result<Told, Problem> {
     let depth = arguments.depth.unwrap_or(2);
-    let (mut text, mut met) = (String::new(), 0);
+    let (mut text, mut counts) = (String::new(), Counts { met: 0, shown: 0 });
+    let above = location.path().iter().filter(|part| *part != ".").count();
     let mut meet = |found: &Met<'_>| {
-        met += 1;
-        if met <= MOST_SHOWN {
+        counts.met += 1;
+        // One large folder is not to hide those that stand beside it.
+        let is_beside = found.path.iter().count() == above + 1;
+        if counts.shown < MOST_SHOWN || (is_beside && counts.shown < 2 * MOST_SHOWN) {
+            counts.shown += 1;
             text.push_str(&line(found));
         }
-        if met < MOST_COUNTED { Go::On } else { Go::Stop }
+        if counts.met < MOST_COUNTED { Go::On } else { Go::Stop }
     };
     let walk = Walk::new(usize::try_from(depth).unwrap_or(usize::MAX), stop, &mut meet);
     let left_out = walk.through(workspace, location)?;
     let mut hidden = hidden(left_out);
     if !stop.is_raised() {
-        return Ok(listed(text, met, &hidden, &location.shown()));
+        return Ok(listed(text, counts, &hidden, &location.shown()));
     }
     hidden.push_str("; it was stopped before all was listed");
-    let told = if met == 0 {
+    let told = if counts.met == 0 {
         let cause = format!("it was stopped before all was listed of {}", location.shown());
         Told::from(Problem::new("stopped", cause, "call it again if it is still wanted"))
     } else {
-        listed(text, met, &hidden, &location.shown())
+        listed(text, counts, &hidden, &location.shown())
     };
     Ok(Told { outcome: Outcome::CutShort, ..told })
 }
 
-fn listed(mut text: String, met: u64, hidden: &str, shown: &str) -> Told {
-    if met == 0 {
+/// How many were met, and of how many there is a line.
+#[derive(Clone, Copy)]
+struct Counts {
+    met: u64,
+    shown: u64,
+}
+
+fn listed(mut text: String, counts: Counts, hidden: &str, shown: &str) -> Told {
+    if counts.met == 0 {
         let why = if hidden.is_empty() { "there is nothing in it" } else { "there is nothing else in it" };
         return Told::empty(format!("{shown} is an empty folder: {why}{hidden}"));
     }
-    if met > MOST_SHOWN {
-        let more = met - MOST_SHOWN;
-        let at_least = if met >= MOST_COUNTED { " at least" } else { "" };
+    let more = counts.met - counts.shown;
+    if more > 0 {
+        let at_least = if counts.met >= MOST_COUNTED { " at least" } else { "" };
         // Writing to a String never fails.
         writeln!(text, "… and{at_least} {more} more; list a folder below, or less depth").ok();
     }

@@ -158,6 +158,22 @@ async fn t02_lines_around_a_match_are_shown_once() {
     assert_eq!(many.lines().count(), 4 + 1 + 20 + 1, "{many}");
 }
 
+#[tokio::test]
+async fn t02_a_large_folder_hides_nothing_beside_it() {
+    let room = Room::holding("src/main.rs", "");
+    room.sh("mkdir -p src/many; cd src/many; seq 1 1500 | xargs touch");
+    room.put("zebra/a.txt", "");
+    room.put("zoo.txt", "");
+    let listed = room.text("list_files", r#"{"depth":9}"#).await;
+    let end = "zebra/\nzoo.txt (0 bytes)\n… and 504 more; list a folder below, or less depth\n";
+    assert!(
+        listed.starts_with("src/\nsrc/main.rs (0 bytes)\nsrc/many/\n") && listed.ends_with(end),
+        "{listed}"
+    );
+    let below = room.text("list_files", r#"{"path":"src"}"#).await;
+    assert!(below.ends_with("… and 502 more; list a folder below, or less depth\n"), "{below}");
+}
+
 /// A name that is no text can be given back as it was shown.
 #[cfg(target_os = "linux")]
 #[tokio::test]
