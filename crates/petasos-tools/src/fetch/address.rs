@@ -94,7 +94,16 @@ pub fn special(address: IpAddr) -> Option<Special> {
     }
 }
 
-/// Which of the addresses that a name has may be connected to: all of them if none is refused, else those that a
+/// Whose word an address is reached on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum By {
+    /// It is public.
+    Judgement,
+    /// A person listed it.
+    List,
+}
+
+/// Which of the addresses that a host has may be connected to: all of them if none is refused, else those that a
 /// person listed by address and port.
 ///
 /// # Errors
@@ -102,16 +111,16 @@ pub fn special(address: IpAddr) -> Option<Special> {
 pub(crate) fn reachable(
     addresses: &[SocketAddr],
     listed: &[SocketAddr],
-) -> Result<Vec<SocketAddr>, (IpAddr, Special)> {
+) -> Result<(Vec<SocketAddr>, By), (IpAddr, Special)> {
     let is_listed = |address: &&SocketAddr| listed.iter().any(|listed| is_same(listed, address));
     let wanted: Vec<SocketAddr> = addresses.iter().filter(is_listed).copied().collect();
     if !wanted.is_empty() {
-        return Ok(wanted);
+        return Ok((wanted, By::List));
     }
     // One private address among public ones is how a name is made to point inwards: the whole name is refused.
     match addresses.iter().find_map(|address| Some((address.ip(), special(address.ip())?))) {
         Some(refused) => Err(refused),
-        None => Ok(addresses.to_vec()),
+        None => Ok((addresses.to_vec(), By::Judgement)),
     }
 }
 

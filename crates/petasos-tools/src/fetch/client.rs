@@ -16,7 +16,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use url::{Host, Url};
 
 use super::FetchOptions;
-use super::address::reachable;
+use super::address::{By, reachable};
 use super::text::may_be_text;
 use crate::output::Problem;
 
@@ -98,10 +98,15 @@ impl Fetcher {
 
     async fn follow(&self, mut url: Url) -> Result<Fetched, Problem> {
         let asked = url.clone();
+        // What a person listed is there for who names it, not for whoever sends on to it.
+        let mut listed = self.options.private.as_slice();
         for _ in 0..=REDIRECTS {
-            let answer = self.ask(&url).await?;
+            let (answer, by) = self.ask(&url, listed).await?;
             match next(&answer, &url)? {
-                Some(next) => url = next,
+                Some(next) => {
+                    url = next;
+                    listed = if by == By::List { listed } else { &[] };
+                }
                 None => return self.read(answer, url).await,
             }
         }
@@ -109,15 +114,15 @@ impl Fetcher {
         Err(Problem::new("sent on in a circle", cause, "try another address of the page"))
     }
 
-    async fn ask(&self, url: &Url) -> Result<Response, Problem> {
-        let addresses = self.addresses(url).await?;
+    async fn ask(&self, url: &Url, listed: &[SocketAddr]) -> Result<(Response, By), Problem> {
+        let (addresses, by) = self.addresses(url, listed).await?;
         let client = self.client(addresses).map_err(|cause| {
             Problem::new("not asked", cause, "this is a fault of the program; tell the person")
         })?;
         let request = client.get(url.clone()).header(ACCEPT, WANTED).header(ACCEPT_ENCODING, "identity");
         // Until the head of the answer is there, it is one wait.
         match timeout(self.options.connect + self.options.idle, request.send()).await {
-            Ok(Ok(answer)) => Ok(answer),
+            Ok(Ok(answer)) => Ok((answer, by)),
             Ok(Err(error)) => Err(unreached(url, &error)),
             Err(_) => {
                 let waited = (self.options.connect + self.options.idle).as_secs_f32();
@@ -128,7 +133,7 @@ impl Fetcher {
     }
 
     /// The addresses that the host has, all of them judged.
-    async fn addresses(&self, url: &Url) -> Result<Vec<SocketAddr>, Problem> {
+    async fn addresses(&self, url: &Url, listed: &[SocketAddr]) -> Result<(Vec<SocketAddr>, By), Problem> {
         let port = url.port_or_known_default().unwrap_or_default();
         let found: Vec<IpAddr> = match url.host() {
             Some(Host::Ipv4(address)) => vec![address.into()],
@@ -148,7 +153,9 @@ impl Fetcher {
             None => Vec::new(),
         };
         let found: Vec<SocketAddr> = found.into_iter().map(|ip| SocketAddr::new(ip, port)).collect();
-        reachable(&found, &self.options.private).map_err(|(ip, what)| {
+        // A name says what its owner wants it to say, so it is let in on nobody's list but its own.
+        let listed = if spells_its_address(url) { listed } else { &[] };
+        reachable(&found, listed).map_err(|(ip, what)| {
             let host = url.host_str().unwrap_or_default();
             let place = if ip.to_string() == host { host.to_owned() } else { format!("{host} ({ip})") };
             let hint = "fetch_url reaches public addresses alone; a person may list one as tools.fetch_private \
@@ -211,9 +218,25 @@ impl Fetcher {
     }
 }
 
+/// True if who reads an address sees where it leads: numbers, or a name that no name server can give away (RFC 6761).
+fn spells_its_address(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Ipv4(_) | Host::Ipv6(_)) => true,
+        Some(Host::Domain(name)) => {
+            let name = name.strip_suffix('.').unwrap_or(name);
+            name == "localhost" || name.ends_with(".localhost")
+        }
+        None => false,
+    }
+}
+
 /// What a server gave that is no text.
 pub(super) fn not_shown(url: &Url, media: &str, size: &str) -> Problem {
     let hint = "only text is shown; to have the file, get it with run_command (curl -O)";
+    // The server's own words stand in no mark here, so no more is repeated than can be a type.
+    let is_of_type = |letter: &char| letter.is_ascii_alphanumeric() || "/+.-_".contains(*letter);
+    let media: String = media.chars().take_while(is_of_type).take(80).collect();
+    let media = if media.contains('/') { &*media } else { "of unknown type" };
     Problem::new("not shown", format!("{url} is {media}, {size}"), hint)
 }
 
@@ -229,11 +252,14 @@ fn next(answer: &Response, at: &Url) -> Result<Option<Url>, Problem> {
     let Some(place) = place else {
         return Err(refused(format!("{at} answers {} and tells no place", answer.status())));
     };
-    let shown: String = place.chars().take(200).collect();
+    if place.len() > LONGEST {
+        return Err(refused(format!("{at} sends on to an address of {} bytes", place.len())));
+    }
+    // The server's own words stand in no mark here: of the place only what it is read as is told.
     let mut next =
-        at.join(&place).map_err(|error| refused(format!("{at} sends on to {shown:?}: {error}")))?;
+        at.join(&place).map_err(|error| refused(format!("{at} sends on to what is no address: {error}")))?;
     next.set_fragment(None);
-    allowed(&next).map_err(|cause| refused(format!("{at} sends on to {shown:?}: {cause}")))?;
+    allowed(&next).map_err(|cause| refused(format!("{at} sends on, and {cause}")))?;
     Ok(Some(next))
 }
 
@@ -281,7 +307,11 @@ fn not_given(answer: &Response, url: &Url) -> Problem {
     };
     let wait = answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
     let wait = wait
-        .filter(|wait| wait.len() < 40)
+        // Seconds or a date, and no other words of the server.
+        .filter(|wait| {
+            wait.len() < 40
+                && wait.chars().all(|letter| letter.is_ascii_alphanumeric() || " ,:".contains(letter))
+        })
         .map_or(String::new(), |wait| format!(", to be asked again after {wait}"));
     Problem::new("the page was not given", format!("{status} from {url}{wait}"), hint)
 }

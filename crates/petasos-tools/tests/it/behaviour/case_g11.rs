@@ -292,32 +292,63 @@ fn case_g11_a_redirect_to_a_private_address_or_another_scheme_is_refused() {
     assert_eq!((inward.connections(), outward.connections()), (0, 12));
 }
 
+/// What a person listed is there for who names it: a name says what its owner wants, and a page sends on to where it
+/// likes.
+#[test]
+fn case_g11_what_a_person_listed_is_reached_by_nobody_elses_word() {
+    let inward = PageServer::start([("/", Page::html("the inside")), ("/again", Page::to("/"))]);
+    let port = inward.address().port();
+    let names = Names::of(&[
+        ("outside.test", &["127.0.0.1"]),
+        ("both.test", &["93.184.216.34", "127.0.0.1"]),
+        ("app.localhost", &["127.0.0.1"]),
+    ]);
+    let room =
+        room(FetchOptions { private: vec![inward.address()], resolver: names, ..FetchOptions::default() });
+    for name in ["outside.test", "both.test", "localhost.test"] {
+        let url = format!("http://{name}:{port}/");
+        let text = wait(room.text("fetch_url", &arguments(&[("url", &url)])));
+        let error = if name == "localhost.test" { "no such host" } else { "refused" };
+        assert_eq!(trouble(&text)["error"], error, "{url}: {text}");
+    }
+    assert_eq!(inward.connections(), 0);
+    for url in [inward.url("/again"), format!("http://app.localhost:{port}/again")] {
+        let text = wait(room.text("fetch_url", &arguments(&[("url", &url)])));
+        assert!(text.contains("the inside"), "{url}: {text}");
+    }
+    assert_eq!(inward.connections(), 4);
+}
+
 /// A name server that answers differently the second time is not asked a second time: the connection goes to what was
 /// judged. After a redirect the name is asked and judged anew.
 #[test]
 fn case_g11_a_name_that_changes_its_address_is_connected_where_it_was_checked() {
     let inward = PageServer::start([("/", Page::html("the inside"))]);
     // The first may be connected to, and nobody listens there.
-    let names = Names::changing("rebind.test", &[&["127.0.0.3"], &["127.0.0.1"]]);
+    let names = Names::changing("rebind.localhost", &[&["127.0.0.3"], &["127.0.0.1"]]);
     let nobody = SocketAddr::from(([127, 0, 0, 3], inward.address().port()));
     let options = FetchOptions { private: vec![nobody], resolver: names.clone(), ..FetchOptions::default() };
-    let url = format!("http://rebind.test:{}/", inward.address().port());
+    let url = format!("http://rebind.localhost:{}/", inward.address().port());
     let text = wait(room(options).text("fetch_url", &arguments(&[("url", &url)])));
     assert_eq!(trouble(&text)["error"], "not reached", "{text}");
     assert_eq!((inward.connections(), names.asked().len()), (0, 1));
 
     let (server, _) = browsing([("/page", Page::html("a page")), ("/again", Page::to("/page"))]);
-    let names = Names::changing("rebind.test", &[&["127.0.0.1"], &["127.0.0.2"]]);
+    let names = Names::changing("rebind.localhost", &[&["127.0.0.1"], &["127.0.0.2"]]);
     let room = room(FetchOptions {
         private: vec![server.address()],
         resolver: names.clone(),
         ..FetchOptions::default()
     });
-    let url = |path: &str| format!("http://rebind.test:{}{path}", server.address().port());
+    let url = |path: &str| format!("http://rebind.localhost:{}{path}", server.address().port());
     let text = wait(room.text("fetch_url", &arguments(&[("url", &url("/again"))])));
     assert_eq!(trouble(&text)["error"], "refused", "{text}");
-    assert!(text.contains("rebind.test (127.0.0.2) is this machine"), "{text}");
+    assert!(text.contains("rebind.localhost (127.0.0.2) is this machine"), "{text}");
     let heads = server.asked();
     assert_eq!((heads.len(), names.asked().len()), (1, 2));
-    assert!(heads[0].contains(&format!("host: rebind.test:{}", server.address().port())), "{}", heads[0]);
+    assert!(
+        heads[0].contains(&format!("host: rebind.localhost:{}", server.address().port())),
+        "{}",
+        heads[0]
+    );
 }
