@@ -101,6 +101,8 @@ pub(crate) async fn drive(
             Happened::Silence => shell.tell_silence(),
         }
     }
+    // They are the session's, not a turn's, and end with it.
+    shell.shared.jobs.end_all().await;
 }
 
 fn take_in(session: &mut Session, shell: &mut Shell, input: Input) {

@@ -315,10 +315,14 @@ pub(crate) fn policy(commands: Commands) -> Policy {
         rule("write_file", Action::Allow, "files of the workspace"),
         rule("edit_file", Action::Allow, "files of the workspace"),
     ];
-    rules.push(match commands {
-        Commands::Asked => rule("run_command", Action::Ask, "commands ask"),
-        Commands::Allowed => rule("run_command", Action::Allow, "commands are allowed"),
-    });
+    match commands {
+        // Of a job, what changes nothing may be asked; else it asks too, as what has no rule.
+        Commands::Asked => rules.push(rule("run_command", Action::Ask, "commands ask")),
+        Commands::Allowed => {
+            rules.push(rule("run_command", Action::Allow, "commands are allowed"));
+            rules.push(rule("job", Action::Allow, "commands are allowed"));
+        }
+    }
     let mut hash = Sha256::new();
     for Rule { tool, action, name } in &rules {
         hash.update(format!("{tool}\0{action:?}\0{name}\n"));

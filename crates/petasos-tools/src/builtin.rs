@@ -13,6 +13,7 @@ use crate::edit_file::EditFile;
 use crate::exec::CommandBounds;
 use crate::fetch::FetchOptions;
 use crate::fetch_url::FetchUrl;
+use crate::job::JobTool;
 use crate::list_files::ListFiles;
 use crate::read_file::ReadFile;
 use crate::run_command::RunCommand;
@@ -83,6 +84,7 @@ pub fn builtin(workspace: Arc<Workspace>, options: Options) -> Vec<Arc<dyn Tool>
             SearchFiles { workspace: workspace(), limits: Limits { time: limit, bytes: most_searched } },
         ),
         behind(condense, RunCommand { workspace: workspace(), bounds }),
+        behind(condense, JobTool),
     ];
     let rest =
         [behind(condense, FetchUrl::new(fetch)), behind(condense, CurrentTime), behind(condense, Calculate)];

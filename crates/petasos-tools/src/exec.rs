@@ -4,11 +4,12 @@ mod environment;
 mod guarded;
 pub(crate) mod guardian;
 mod local;
-mod running;
+pub(crate) mod running;
 mod tree;
 
 use std::path::PathBuf;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use cap_std::fs::Dir;
@@ -20,6 +21,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
 use crate::kept::Kept;
+use crate::mask::Mask;
 use crate::output::{Problem, Source, Told};
 use crate::tool::Context;
 use running::{Ending, Exit, Left, Output, Running, within};
@@ -31,7 +33,7 @@ const GRACE: Duration = Duration::from_secs(1);
 /// How long what was killed may take to be gone.
 const AFTER_KILL: Duration = Duration::from_millis(200);
 /// How long output is waited for when no process of the command is left: somebody else may hold its pipe.
-const DRAIN: Duration = Duration::from_millis(200);
+pub(crate) const DRAIN: Duration = Duration::from_millis(200);
 /// How often a group is looked for that was asked to end. To look is to go through all processes there are.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -46,6 +48,8 @@ pub(crate) struct Run {
     pub(crate) path: PathBuf,
     /// How far it may go.
     pub(crate) bounds: CommandBounds,
+    /// What it must not find in its environment.
+    pub(crate) mask: Arc<Mask>,
 }
 
 /// How far a command may go, and who looks after it.
@@ -184,14 +188,7 @@ async fn told(run: &Run, end: End, left: Left, kept: Kept, context: &Context) ->
             (Outcome::Error, stopped("too much output", &cause, hint), None)
         }
     };
-    let note = match left {
-        Left::Nothing => String::new(),
-        Left::Background => "[what it left running in the background was stopped]\n".to_owned(),
-        Left::Some(pids) => format!("[processes of it could not be ended: {pids}]\n"),
-        Left::Unknown => {
-            "[its guardian was ended by something else: processes of it may be left]\n".to_owned()
-        }
-    };
+    let note = note(&left);
     let (mut shown, bytes) = kept.finish(&format!("{first}{note}"), context).await;
     let mut outcome = outcome;
     if let (0, crate::output::Shown::Part { text, .. }) = (bytes, &mut shown) {
@@ -202,8 +199,20 @@ async fn told(run: &Run, end: End, left: Left, kept: Kept, context: &Context) ->
     Told { outcome, shown, facts, from: Source::Here }
 }
 
+/// What is said of processes that were left.
+pub(crate) fn note(left: &Left) -> String {
+    match left {
+        Left::Nothing => String::new(),
+        Left::Background => "[what it left running in the background was stopped]\n".to_owned(),
+        Left::Some(pids) => format!("[processes of it could not be ended: {pids}]\n"),
+        Left::Unknown => {
+            "[its guardian was ended by something else: processes of it may be left]\n".to_owned()
+        }
+    }
+}
+
 /// The first line of a result; its end is never cut off with the output.
-fn exited(exit: Exit) -> (Outcome, String, Option<i32>) {
+pub(crate) fn exited(exit: Exit) -> (Outcome, String, Option<i32>) {
     match exit {
         Exit::Code(0) => (Outcome::Ok, "exit code 0\n".to_owned(), Some(0)),
         Exit::Code(code) => {

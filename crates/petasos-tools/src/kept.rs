@@ -24,6 +24,7 @@ pub(crate) struct Kept {
     tail: String,
     characters: u64,
     bytes: u64,
+    came: u64,
     whole: Whole,
 }
 
@@ -38,6 +39,15 @@ enum Whole {
     Lost(String),
 }
 
+/// Whether output is being written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flow {
+    /// It is.
+    Busy,
+    /// Nothing came for a while.
+    Quiet,
+}
+
 impl Kept {
     /// No output yet.
     pub(crate) fn new(context: &Context) -> Self {
@@ -50,6 +60,7 @@ impl Kept {
             tail: String::new(),
             characters: 0,
             bytes: 0,
+            came: 0,
             whole: Whole::Head,
         }
     }
@@ -59,13 +70,38 @@ impl Kept {
         self.bytes
     }
 
+    /// True if something came, shown or not.
+    pub(crate) fn has_come(&self) -> bool {
+        self.came > 0
+    }
+
     /// Adds bytes.
     pub(crate) async fn push(&mut self, bytes: &[u8], context: &Context) {
+        self.came = self.came.saturating_add(bytes.len() as u64);
         let mut text = String::new();
         self.cleaner.push(bytes, &mut text);
         let mut shown = Vec::new();
         self.hiding.push(text.as_bytes(), &mut shown);
         self.add(text_of(shown), context).await;
+    }
+
+    /// What came since the last time, after a first line; more is to come. While it is being written, what may be the
+    /// beginning of a key is kept for the next time.
+    pub(crate) async fn take(&mut self, first: &str, flow: Flow, context: &Context) -> (Shown, u64) {
+        let mut text = String::new();
+        self.cleaner.finish(&mut text);
+        let mut shown = Vec::new();
+        self.hiding.push(text.as_bytes(), &mut shown);
+        if flow == Flow::Quiet {
+            self.hiding.finish(&mut shown);
+        }
+        self.add(text_of(shown), context).await;
+        let next = Self {
+            cleaner: std::mem::take(&mut self.cleaner),
+            hiding: std::mem::replace(&mut self.hiding, Hiding::new(Arc::default())),
+            ..Self::new(context)
+        };
+        std::mem::replace(self, next).shown(first).await
     }
 
     /// All that is to be read of it, after a first line.
@@ -76,6 +112,10 @@ impl Kept {
         self.hiding.push(text.as_bytes(), &mut shown);
         self.hiding.finish(&mut shown);
         self.add(text_of(shown), context).await;
+        self.shown(first).await
+    }
+
+    async fn shown(self, first: &str) -> (Shown, u64) {
         let bytes = self.bytes;
         let blob = match self.whole {
             Whole::Head => {

@@ -19,6 +19,7 @@ mod fetch_url;
 mod file_name;
 mod fit;
 mod found;
+mod job;
 mod jobs;
 mod kept;
 mod kind;

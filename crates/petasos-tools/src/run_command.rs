@@ -4,15 +4,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use petasos_core::claims::{Access, Claims, Place, Rerun};
+use petasos_core::tool::Fact;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::exec::{CommandBounds, Run, exec, words};
+use crate::job::told;
 use crate::output::{Problem, Told, blocking};
 use crate::tool::Context;
 use crate::typed::TypedTool;
 use crate::workspace::{Location, Workspace};
 
+/// How long a job may take whose call does not say: its session ends before.
+const UNBOUNDED: Duration = Duration::from_secs(365 * 24 * 3_600);
 /// Seconds that a call may ask for.
 const MOST: u64 = 3_600;
 
@@ -32,13 +36,15 @@ pub(crate) struct Arguments {
     cwd: Option<String>,
     /// Seconds it may take, usually 120, at most 3600.
     timeout_s: Option<u64>,
+    /// For a server: it goes on as a job.
+    background: Option<bool>,
 }
 
 impl TypedTool for RunCommand {
     const NAME: &'static str = "run_command";
     const DESCRIPTION: &'static str = "Run a shell command without input. Gives the exit code, then stdout and stderr. \
-        Each call starts anew: no cd or variable is kept, and what runs in the background is stopped at its end. For \
-        files prefer read_file, write_file, edit_file, list_files, search_files.";
+        Each call starts anew: no cd or variable is kept, and what it leaves running is stopped. For files prefer \
+        read_file, write_file, edit_file, list_files, search_files.";
     const EXAMPLE: &'static str = r#"{"command":"ls"}"#;
     type Arguments = Arguments;
     type Target = Location;
@@ -62,10 +68,16 @@ impl TypedTool for RunCommand {
         let folder = blocking(move || Ok((workspace.folder(&cwd)?, workspace.root().join(cwd.path()))));
         let (folder, path) = folder.await?;
         let asked = arguments.timeout_s.map(|seconds| Duration::from_secs(seconds.clamp(1, MOST)));
-        let limit = asked.unwrap_or(self.bounds.limit);
+        let is_job = arguments.background == Some(true);
+        let limit = asked.unwrap_or(if is_job { UNBOUNDED } else { self.bounds.limit });
         let bounds = CommandBounds { limit, ..self.bounds.clone() };
-        let run = Run { command: arguments.command, folder, path, bounds };
-        exec(run, context).await
+        let mask = Arc::clone(&context.session.mask);
+        let run = Run { command: arguments.command, folder, path, bounds, mask };
+        if !is_job {
+            return exec(run, context).await;
+        }
+        let fact = Fact::Ran { argv: words(&run.command), exit: None };
+        context.session.jobs.begin(run, context).await.map(|answer| told(answer).with(fact))
     }
 }
 

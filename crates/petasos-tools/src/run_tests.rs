@@ -52,6 +52,7 @@ impl TypedTool for RunTests {
         let (command, limit) = (self.command.clone(), Duration::from_secs(LIMIT));
         let path = self.workspace.root().to_owned();
         let bounds = CommandBounds { limit, ..self.bounds.clone() };
-        exec(Run { command, folder, path, bounds }, context).await
+        let mask = Arc::clone(&context.session.mask);
+        exec(Run { command, folder, path, bounds, mask }, context).await
     }
 }

@@ -11,7 +11,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout};
 
 use super::guardian::word;
 use super::local::Group;
-use super::running::{Ending, Exit, Left, program, within};
+use super::running::{Ending, Exit, Full, Left, program, within};
 use super::tree::Tree;
 use super::{Kind, LINGER, Run};
 
@@ -40,6 +40,8 @@ struct Heard {
     /// What ran on after its shell, if some did.
     ran_on: Option<Left>,
     over: Option<Left>,
+    /// What came of the last input.
+    given: Option<Result<(), Full>>,
 }
 
 impl Heard {
@@ -67,36 +69,41 @@ impl Guarded {
         let Ok(mut child) = command.spawn() else { return Begun::NoGuardian };
         // It holds our end of the pipe, which would never end with it open.
         drop(command);
-        let (Some(mut control), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+        let (Some(control), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Begun::NoGuardian;
         };
-        let mut told = BufReader::new(stdout).lines();
+        // From now on whoever drops this ends what may run by then.
+        let mut guarded = Box::new(Self {
+            control: Some(control),
+            told: BufReader::new(stdout).lines(),
+            heard: Heard::default(),
+            shell: None,
+            guardian: child,
+        });
+        let kind = match kind {
+            Kind::Call => "call",
+            Kind::Job => "job",
+        };
         let begun = async {
-            let kind = match kind {
-                Kind::Call => "call",
-                Kind::Job => "job",
-            };
             // One that is no guardian reads nothing, and says nothing either.
-            ask(&mut control, kind, &run.command).await.ok();
-            if next(&mut told).await.as_deref() != Some("begins") {
+            guarded.ask(kind, &run.command).await.ok();
+            if next(&mut guarded.told).await.as_deref() != Some("begins") {
                 return None;
             }
             // From here on something may have run, and nothing else may run it again.
-            Some(next(&mut told).await)
+            Some(next(&mut guarded.told).await)
         };
         let line = match within(BEGIN, begun).await {
             Some(Some(line)) => line,
             Some(None) => return Begun::NoGuardian,
             None => return Begun::Failed("its guardian did not begin it".to_owned()),
         };
-        let words = line.as_deref().and_then(|line| line.split_once(' '));
-        let (shell, heard) = match words {
+        match line.as_deref().and_then(|line| line.split_once(' ')) {
             Some(("failed", why)) => return Begun::Failed(why.to_owned()),
-            Some(("started", shell)) => (shell.parse().ok().and_then(Pid::from_raw), Heard::default()),
-            Some(_) | None => (None, Heard::lost()),
-        };
-        let control = Some(control);
-        Begun::Running(Box::new(Self { control, told, heard, shell, guardian: child }))
+            Some(("started", shell)) => guarded.shell = shell.parse().ok().and_then(Pid::from_raw),
+            Some(_) | None => guarded.heard = Heard::lost(),
+        }
+        Begun::Running(guarded)
     }
 
     pub(super) async fn exited(&mut self) -> Exit {
@@ -135,6 +142,21 @@ impl Guarded {
         Left::Unknown
     }
 
+    pub(super) async fn give(&mut self, text: &str) -> Result<(), Full> {
+        self.heard.given = None;
+        self.ask("input", text).await.map_err(|_| Full)?;
+        let answered = async {
+            loop {
+                match (self.heard.given, &self.heard.over) {
+                    (Some(given), _) => return given,
+                    (None, Some(_)) => return Err(Full),
+                    (None, None) => self.hear().await,
+                }
+            }
+        };
+        within(END, answered).await.unwrap_or(Err(Full))
+    }
+
     /// Kills what is found now, without a wait; its guardian sees to the rest when its life line is closed.
     fn kill(&mut self) {
         if let Some(guardian) = self.guardian.id().and_then(|id| Pid::from_raw(id.cast_signed())) {
@@ -165,6 +187,8 @@ impl Guarded {
             ["exited", how] => self.heard.exit = Some(exit(how)),
             ["exited"] => self.heard.exit = Some(Exit::Unknown),
             ["left"] => self.heard.ran_on = Some(Left::Background),
+            ["given"] => self.heard.given = Some(Ok(())),
+            ["full"] => self.heard.given = Some(Err(Full)),
             ["gone"] => {
                 self.heard.over = Some(self.heard.ran_on.take().unwrap_or(Left::Nothing));
             }

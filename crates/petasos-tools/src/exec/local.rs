@@ -4,16 +4,21 @@
 
 use std::io::{self, PipeWriter};
 use std::path::Path;
-use std::process::ExitStatus;
+use std::process::{ExitStatus, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process_group};
-use tokio::process::Child;
-use tokio::task::spawn_blocking;
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::{Child, ChildStdin};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::sleep;
 
-use super::running::{Ending, Exit, Left, program, within};
+use super::running::{Ending, Exit, Full, Left, program, within};
 use super::tree::{Tree, is_group_there};
-use super::{AFTER_KILL, GRACE, LINGER, LOOK, Run};
+use super::{AFTER_KILL, GRACE, Kind, LINGER, LOOK, Run};
+
+/// Pieces of input that wait for a command to read them.
+const WAITING: usize = 16;
 
 /// A command below this process itself. Dropping it ends what is known of it at once.
 #[derive(Debug)]
@@ -21,18 +26,29 @@ pub(crate) struct Local {
     // Before the child: with the shell gone, nothing would tell what was below it.
     group: Group,
     child: Child,
+    input: Option<Sender<String>>,
+    _handing_on: JoinSet<()>,
 }
 
 impl Local {
-    pub(super) fn begin(run: &Run, writer: PipeWriter) -> io::Result<Self> {
+    pub(super) fn begin(run: &Run, kind: Kind, writer: PipeWriter) -> io::Result<Self> {
         let mut command = program(run, Path::new("/bin/sh"));
+        if matches!(kind, Kind::Job) {
+            command.stdin(Stdio::piped());
+        }
         command.arg("-c").arg(&run.command).process_group(0).kill_on_drop(true);
         command.stdout(writer.try_clone()?).stderr(writer);
-        let child = command.spawn()?;
+        let mut child = command.spawn()?;
         // It holds our ends of the pipe, which would never end with them open.
         drop(command);
         let group = Group::of(child.id().and_then(|id| Pid::from_raw(id.cast_signed())));
-        Ok(Self { group, child })
+        let mut handing_on = JoinSet::new();
+        let input = child.stdin.take().map(|stdin| {
+            let (input, given) = channel(WAITING);
+            handing_on.spawn(hand_on(given, stdin));
+            input
+        });
+        Ok(Self { group, child, input, _handing_on: handing_on })
     }
 
     pub(super) async fn exited(&mut self) -> Exit {
@@ -67,6 +83,24 @@ impl Local {
         }
         self.group.forget();
         left
+    }
+
+    pub(super) fn give(&mut self, text: &str) -> Result<(), Full> {
+        let Some(input) = &self.input else { return Err(Full) };
+        if text.is_empty() {
+            self.input = None;
+            return Ok(());
+        }
+        input.try_send(text.to_owned()).map_err(|_| Full)
+    }
+}
+
+/// Hands on input, for as long as the command takes to read it.
+async fn hand_on(mut given: Receiver<String>, mut stdin: ChildStdin) {
+    while let Some(text) = given.recv().await {
+        if stdin.write_all(text.as_bytes()).await.is_err() {
+            return;
+        }
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) enum Running {
     /// With a guardian.
     Guarded(Box<Guarded>),
     /// Without one.
-    Local(Local),
+    Local(Box<Local>),
 }
 
 /// How the shell of a command ended.
@@ -58,6 +58,10 @@ pub(crate) enum Ending {
     Asked,
 }
 
+/// The input of a command is as full as it may be, or it has none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Full;
+
 impl Running {
     /// Begins a command.
     pub(crate) async fn begin(run: &Run, kind: Kind) -> Result<(Self, Output), Problem> {
@@ -72,8 +76,8 @@ impl Running {
                 Begun::NoGuardian => {}
             }
         }
-        let local = Local::begin(run, writer).map_err(|error| not_begun(&error.to_string()))?;
-        Ok((Self::Local(local), output))
+        let local = Local::begin(run, kind, writer).map_err(|error| not_begun(&error.to_string()))?;
+        Ok((Self::Local(Box::new(local)), output))
     }
 
     /// Ends when its shell has ended. May be dropped and called anew.
@@ -84,11 +88,28 @@ impl Running {
         }
     }
 
+    /// Ends when nothing of it is left, after its shell has ended: of a job, which is more than its shell. May be
+    /// dropped and called anew.
+    pub(crate) async fn over(&mut self) -> Left {
+        match self {
+            Self::Guarded(guarded) => guarded.over().await,
+            Self::Local(local) => local.over().await,
+        }
+    }
+
     /// Ends what is left of it, in less than two seconds.
     pub(crate) async fn end(&mut self, ending: Ending) -> Left {
         match self {
             Self::Guarded(guarded) => guarded.end(ending).await,
             Self::Local(local) => local.end(ending).await,
+        }
+    }
+
+    /// Gives it input; no text ends its input. It is taken in when the command reads it.
+    pub(crate) async fn give(&mut self, text: &str) -> Result<(), Full> {
+        match self {
+            Self::Guarded(guarded) => guarded.give(text).await,
+            Self::Local(local) => local.give(text),
         }
     }
 }
@@ -116,12 +137,12 @@ pub(super) fn program(run: &Run, path: &std::path::Path) -> Command {
     let by_descriptor = PathBuf::from(format!("/proc/self/fd/{}", run.folder.as_raw_fd()));
     let place = if by_descriptor.exists() { by_descriptor } else { run.path.clone() };
     let mut command = Command::new(path);
-    command.current_dir(place).env_clear().envs(environment::of_commands()).stdin(Stdio::null());
+    command.current_dir(place).env_clear().envs(environment::of_commands(&run.mask)).stdin(Stdio::null());
     command
 }
 
 /// Waits for so long by the system's clock, which a guardian goes by too. What is there at once is always taken.
-pub(super) async fn within<T>(time: Duration, work: impl Future<Output = T>) -> Option<T> {
+pub(crate) async fn within<T>(time: Duration, work: impl Future<Output = T>) -> Option<T> {
     let began = Instant::now();
     let mut work = std::pin::pin!(work);
     loop {

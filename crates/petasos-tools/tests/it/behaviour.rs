@@ -26,6 +26,7 @@ mod t03_rights;
 mod t03_seen;
 mod t03_workspace;
 mod t03_writes;
+mod t04_jobs;
 mod t08_condense;
 mod t08_results;
 mod t10_lint;

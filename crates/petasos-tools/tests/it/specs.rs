@@ -24,6 +24,7 @@ fn t02_the_tools_come_in_the_order_of_the_page() {
         "list_files",
         "search_files",
         "run_command",
+        "job",
         "run_tests",
         "fetch_url",
         "current_time",

@@ -22,7 +22,7 @@ fn check(call: &str, outcome: &str, [error, cause, hint]: [&str; 3]) {
 
 #[test]
 fn l09_a_tool_that_is_not_there() {
-    let tools = "read_file, write_file, edit_file, list_files, search_files, run_command, fetch_url, current_time, calculate";
+    let tools = "read_file, write_file, edit_file, list_files, search_files, run_command, job, fetch_url, current_time, calculate";
     check(
         r#"{"name":"delete_everything","arguments":{}}"#,
         "invalid",

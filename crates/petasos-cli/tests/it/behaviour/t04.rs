@@ -49,6 +49,21 @@ fn t04_sigkill_of_the_runtime_leaves_nothing() {
     pids.into_iter().for_each(until_gone);
 }
 
+/// `drive` waits for it: nothing is waited for here.
+#[test]
+fn t04_a_job_ends_with_its_session() {
+    let command = "(setsid sh -c 'echo $$ > pid; exec sleep 300' &); while [ ! -s pid ]; do sleep 0.01; done";
+    let arguments = serde_json::json!({ "command": command, "background": true });
+    let begins = serde_json::json!({ "calls": [{ "name": "run_command", "arguments": arguments }] });
+    let looks = serde_json::json!({ "calls": [{ "name": "job", "arguments": { "action": "poll" } }] });
+    let server = ModelServer::start(&format!("{begins}\n{looks}\n{{\"text\":\"it runs\"}}"));
+    let place = Place::new();
+    let run = place.run_json(&server, &["--allow-commands", "Go."]);
+    assert!(run.stdout.contains("job 1 runs: (setsid sh -c"), "{run:?}");
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(!is_alive(place.read("pid").unwrap().trim()));
+}
+
 /// `script` gives the program a terminal, which its commands do not have.
 #[test]
 fn case_f03_dev_tty_cannot_be_opened_also_under_a_terminal() {

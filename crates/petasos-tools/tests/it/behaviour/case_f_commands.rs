@@ -87,8 +87,12 @@ async fn case_g12_no_name_but_those_allowed_is_in_the_environment() {
     assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
     let room = Room::new();
     let text = room.text("run_command", &command("env | sort")).await;
-    let allowed = "PATH HOME LANG TZ USER SHELL TMPDIR TERM PAGER GIT_PAGER GIT_TERMINAL_PROMPT GIT_EDITOR EDITOR \
-                   VISUAL PWD OLDPWD SHLVL _";
+    let allowed = "PATH HOME LANG TZ USER LOGNAME SHELL TMPDIR TERM PAGER GIT_PAGER GIT_TERMINAL_PROMPT GIT_EDITOR EDITOR \
+                   VISUAL PWD OLDPWD SHLVL _ GIT_SEQUENCE_EDITOR GIT_ASKPASS SSH_ASKPASS DEBIAN_FRONTEND PIP_NO_INPUT \
+                   RUSTUP_HOME RUSTUP_TOOLCHAIN CARGO_HOME CARGO_TARGET_DIR LD_LIBRARY_PATH GOPATH GOROOT JAVA_HOME \
+                   VIRTUAL_ENV CONDA_PREFIX PYENV_ROOT NVM_DIR PKG_CONFIG_PATH NIX_PATH NIX_SSL_CERT_FILE SSL_CERT_FILE \
+                   SSL_CERT_DIR XDG_CONFIG_HOME XDG_CACHE_HOME XDG_DATA_HOME XDG_STATE_HOME http_proxy https_proxy \
+                   HTTP_PROXY HTTPS_PROXY no_proxy NO_PROXY";
     for line in text.lines().skip(1) {
         let name = line.split('=').next().unwrap();
         assert!(allowed.split_whitespace().any(|known| known == name) || name.starts_with("LC_"), "{line}");

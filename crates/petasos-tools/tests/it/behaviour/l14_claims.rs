@@ -31,7 +31,7 @@ use Access::{Read, Write};
 use PlaceKind::{Host, Named, Path};
 
 /// `r` is a link to the folder `real`, and `b` in it one to the file `real/a`.
-const TABLE: [Row; 19] = [
+const TABLE: [Row; 22] = [
     row("read_file", r#"{"path":"real/a"}"#, &[(Path, "real/a", Read)]),
     row("read_file", r#"{"path":"r/../r/deep/../b"}"#, &[(Path, "real/a", Read)]),
     row("read_file", r#"{"path":"c.txt"}"#, &[(Path, "c.txt", Read)]),
@@ -55,29 +55,35 @@ const TABLE: [Row; 19] = [
     row("current_time", "{}", &[]),
     row("current_time", r#"{"zone":"Asia/Shanghai"}"#, &[]),
     row("calculate", r#"{"expression":"1+1"}"#, &[]),
+    row("job", r#"{"id":1,"action":"poll"}"#, &[(Named, "job:1", Write)]),
+    once(row("job", r#"{"id":1,"action":"write","text":"y"}"#, &[(Named, "job:1", Write)])),
+    once(row("job", r#"{"id":2,"action":"stop"}"#, &[(Named, "job:2", Write)])),
 ];
 
 /// Which of the table are in each other's way (`x`), each against each, in its order.
-const IN_THE_WAY: [&str; 19] = [
-    "....x..x....xx.....",
-    "....x..x....xx.....",
-    ".....x......xx.....",
-    ".............x.....",
-    "xx..x..xxx.xxx.....",
-    "..x..x...x.xxx.....",
-    "......x.xx.xxx.....",
-    "xx..x..xxx.xxx.....",
-    "....x.xx....xx.....",
-    "....xxxx....xx.....",
-    "............xx.....",
-    "....xxxx....xx.....",
-    "xxx.xxxxxxxxxx.....",
-    "xxxxxxxxxxxxxxxxxxx",
-    ".............x.....",
-    ".............x.....",
-    ".............x.....",
-    ".............x.....",
-    ".............x.....",
+const IN_THE_WAY: [&str; 22] = [
+    "....x..x....xx........",
+    "....x..x....xx........",
+    ".....x......xx........",
+    ".............x........",
+    "xx..x..xxx.xxx........",
+    "..x..x...x.xxx........",
+    "......x.xx.xxx........",
+    "xx..x..xxx.xxx........",
+    "....x.xx....xx........",
+    "....xxxx....xx........",
+    "............xx........",
+    "....xxxx....xx........",
+    "xxx.xxxxxxxxxx........",
+    "xxxxxxxxxxxxxxxxxxxxxx",
+    ".............x........",
+    ".............x........",
+    ".............x........",
+    ".............x........",
+    ".............x........",
+    ".............x.....xx.",
+    ".............x.....xx.",
+    ".............x.......x",
 ];
 
 fn room() -> Room {
