@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 
 use crate::report::{Outcome, strict};
 use crate::workspace::{cargo, must_pass};
-use crate::{faults, layering, licences, syncs, tidy};
+use crate::{faults, layering, leftovers, licences, syncs, tidy};
 
 type Check = fn() -> Result<Outcome>;
 
@@ -15,10 +15,11 @@ const CHECKS: [(&str, Check); 9] = [
     ("clippy", || {
         passes(&["clippy", "--workspace", "--all-targets", "--locked", "--", "--deny", "warnings"])
     }),
-    // Examples first: the binary's tests run one of them. Then unit tests and integration tests.
+    // Examples first: the binary's tests run one of them. Then unit tests and integration tests, of which no process
+    // may be left.
     ("tests", || {
         passes(&["build", "--workspace", "--examples", "--locked"])?;
-        passes(&["test", "--workspace", "--tests", "--locked"])
+        leftovers::watched(|| passes(&["test", "--workspace", "--tests", "--locked"]))
     }),
     ("doc tests", || passes(&["test", "--workspace", "--doc", "--locked"])),
     ("tidy", tidy::run),

@@ -20,6 +20,7 @@ mod bench;
 mod ci;
 mod faults;
 mod layering;
+mod leftovers;
 mod licences;
 mod report;
 mod requests;
