@@ -54,7 +54,7 @@ pub(crate) fn apply(content: Vec<u8>, edits: &[Edit]) -> Result<Edited, Problem>
         return Err(Problem::new("no edits", "the list of edits is empty", hint));
     }
     // Told once: what is put in must not make it another.
-    let encoding = Encoding::of(content.get(..Encoding::BEGINNING).unwrap_or(&content));
+    let encoding = Encoding::of(&content);
     let before = content.clone();
     let mut edited = Edited { content, encoding, places: Vec::new(), count: 0, end: End::Same };
     for (number, edit) in (1..).zip(edits) {

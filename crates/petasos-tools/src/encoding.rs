@@ -1,14 +1,17 @@
-//! How the letters of a text file are written as bytes: told from its beginning, read, and written again.
+//! How the letters of a text file are written as bytes: told from its first letters, read, and written again.
 //!
 //! What is read can be found again in the bytes, letter by letter, so that a change touches no other byte. Bytes
 //! that are no letter are shown as U+FFFD and never written so.
 
+mod chinese;
 mod decode;
 mod decoded;
+mod later;
 mod tell;
 
 pub use decode::{Decoder, Reading};
 pub use decoded::Decoded;
+pub use later::Later;
 
 /// How the letters of a file are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,13 +57,19 @@ pub struct NoForm {
 }
 
 impl Encoding {
-    /// Bytes of a beginning by which the rest is told.
+    /// Bytes of a beginning by which the rest is told; if all of them are ASCII, bytes from the first one on that is not.
     pub const BEGINNING: usize = 64 * 1024;
 
-    /// Tells it from the first bytes of a file: [`Encoding::BEGINNING`] of them, or all if it is shorter. Whether
-    /// it is text at all is another question: a NUL stays a letter where it can be one.
-    pub fn of(beginning: &[u8]) -> Self {
-        tell::encoding(beginning)
+    /// Tells it from the bytes of a file: all of them, or [`Encoding::BEGINNING`] at least. Whether it is text at all is
+    /// another question: a NUL stays a letter where it can be one.
+    pub fn of(bytes: &[u8]) -> Self {
+        tell::encoding(bytes)
+    }
+
+    /// Tells it from [`Encoding::BEGINNING`] bytes, or all there are, from the first one on that is no ASCII. Before it
+    /// stood that many others at least.
+    pub fn behind_ascii(rest: &[u8]) -> Self {
+        tell::behind_ascii(rest)
     }
 
     /// Its name to people and models.
@@ -111,8 +120,7 @@ impl Encoding {
             Self::Utf8(_) => Ok(text.as_bytes().to_vec()),
             Self::Utf16(Order::Little, _) => Ok(text.encode_utf16().flat_map(u16::to_le_bytes).collect()),
             Self::Utf16(Order::Big, _) => Ok(text.encode_utf16().flat_map(u16::to_be_bytes).collect()),
-            Self::Gbk => self.chinese(text, encoding_rs::GBK),
-            Self::Gb18030 => self.chinese(text, encoding_rs::GB18030),
+            Self::Gbk | Self::Gb18030 => self.chinese(text),
             Self::Bytes => match text.chars().find(|letter| !letter.is_ascii()) {
                 Some(letter) => Err(NoForm { letter, encoding: self }),
                 None => Ok(text.as_bytes().to_vec()),
@@ -120,20 +128,22 @@ impl Encoding {
         }
     }
 
-    fn chinese(self, text: &str, form: &'static encoding_rs::Encoding) -> Result<Vec<u8>, NoForm> {
-        let (bytes, _, _) = form.encode(text);
+    fn chinese(self, text: &str) -> Result<Vec<u8>, NoForm> {
+        // In GBK too: the encoder of the web has a byte of its own for the euro sign, which other readers refuse.
+        let (bytes, _, _) = encoding_rs::GB18030.encode(text);
         // A letter without a form was replaced, and one in private use may be read as another since the standard
         // of 2022: both are seen when it is read again.
         let (read, _) = encoding_rs::GB18030.decode_without_bom_handling(&bytes);
-        if read == text {
-            return Ok(bytes.into_owned());
+        let mut rest = &*bytes;
+        let mut read_again = read.chars();
+        for letter in text.chars() {
+            let length = chinese_letter(rest);
+            if read_again.next() != Some(letter) || (self == Self::Gbk && length == 4) {
+                return Err(NoForm { letter, encoding: self });
+            }
+            rest = rest.get(length..).unwrap_or_default();
         }
-        let differs = |&(letter, read): &(char, char)| letter != read;
-        let first = text.chars().zip(read.chars()).find(differs);
-        Err(NoForm {
-            letter: first.map_or(char::REPLACEMENT_CHARACTER, |(letter, _)| letter),
-            encoding: self,
-        })
+        Ok(bytes.into_owned())
     }
 }
 

@@ -53,7 +53,7 @@ mod write_file;
 
 pub use builtin::{Options, builtin};
 pub use condense::{CondenseRule, PathError};
-pub use encoding::{Bom, Decoded, Decoder, Encoding, NoForm, Order, Reading};
+pub use encoding::{Bom, Decoded, Decoder, Encoding, Later, NoForm, Order, Reading};
 pub use exec::guardian::guardian;
 pub use fetch::address::{Special, special};
 pub use fetch::{FetchOptions, Resolve, SystemResolver};

@@ -224,6 +224,7 @@ fn read_file(
     let (mut file, stamp) = workspace.file(location)?;
     page.whole(Size::Bytes(stamp.bytes()));
     let (mut piece, mut hashed, mut letters) = (Vec::new(), Hashed::default(), Letters::Unknown);
+    let mut nothing_but_ascii = false;
     loop {
         piece.clear();
         let read = file.by_ref().take(PIECE).read_to_end(&mut piece);
@@ -232,6 +233,16 @@ fn read_file(
             let encoding = Encoding::of(&piece);
             refuse_binary(&location.shown(), &piece, encoding, stamp.bytes())?;
             letters = Letters::of(encoding, page);
+            let is_plain = piece.is_ascii() && piece.len() >= Encoding::BEGINNING;
+            nothing_but_ascii = is_plain && !piece.contains(&0);
+        } else if let (true, Some(first)) =
+            (nothing_but_ascii, piece.iter().position(|byte| !byte.is_ascii()))
+        {
+            // The first letters by which it can be told, and as many after them as at a beginning.
+            let read = file.by_ref().take(first as u64).read_to_end(&mut piece);
+            read.map_err(|error| unread(&location.shown(), &error.to_string()))?;
+            letters = Letters::of(Encoding::behind_ascii(piece.get(first..).unwrap_or_default()), page);
+            nothing_but_ascii = false;
         }
         letters.push(&piece, page);
         // Only what can be hashed to its end is: it takes longer than to read it.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use grep_matcher::Matcher as _;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch};
 
-use crate::encoding::{Bom, Encoding};
+use crate::encoding::{Bom, Encoding, Later};
 use crate::found::Found;
 use crate::pattern::Pattern;
 use crate::tool::Stop;
@@ -131,7 +131,9 @@ impl<'a> Searching<'a> {
             self.searcher.search_slice(matcher, beginning, &mut lines)
         } else {
             let whole = Cursor::new(beginning).chain(&mut source);
-            if as_it_is {
+            if as_it_is && beginning.is_ascii() {
+                self.searcher.search_reader(matcher, Later::new(whole), &mut lines)
+            } else if as_it_is {
                 self.searcher.search_reader(matcher, whole, &mut lines)
             } else {
                 self.searcher.search_reader(matcher, encoding.reader(whole), &mut lines)

@@ -201,7 +201,7 @@ pub(crate) fn hash(content: &[u8]) -> Digest {
 /// The content with the encoding, its mark and the line ends that the file has: the model saw none of them, so what
 /// it writes says nothing of them. Answers also with what was kept, for the result.
 fn as_before(old: &[u8], content: &str) -> Result<(Vec<u8>, String), Problem> {
-    let told = Encoding::of(old.get(..Encoding::BEGINNING).unwrap_or(old));
+    let told = Encoding::of(old);
     // Of what is wholly written anew, nothing has to be kept that nobody can read.
     let encoding = if told == Encoding::Bytes { Encoding::Utf8(Bom::None) } else { told };
     let content = content.strip_prefix('\u{feff}').unwrap_or(content);

@@ -1,20 +1,51 @@
 //! Telling an encoding from the beginning of a file.
 //!
-//! UTF-16 without a byte-order mark is told by where its NULs are, Chinese by `chardetng`: alone that bytes can be read as
-//! hanzi says little, since nearly all Korean and Japanese text of two bytes a letter can. Where that is not sure, as
-//! in a file with one hanzi in it, the answer is that nobody knows: then nothing is changed but ASCII.
+//! UTF-16 without a byte-order mark is told by where its NULs are, Chinese by what its letters would be: alone that bytes
+//! can be read as hanzi says little, since nearly all Korean and Japanese text of two bytes a letter can. Where that is
+//! not sure, as in a file with one hanzi in it, the answer is that nobody knows: then nothing is changed but ASCII.
 
-use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
+use super::chinese::chinese;
+use super::{Bom, Encoding, Order};
 
-use super::{Bom, Encoding, Order, chinese_letter};
-
-/// Letters beyond ASCII that must be right for each byte that is wrong, for a file to be UTF-8 with a flaw.
-const RIGHT_FOR_A_WRONG: usize = 8;
+/// Weight of what is right for each flaw, for a file to be UTF-8 with a flaw. A letter of two bytes, which other
+/// encodings make by chance, has a weight of 3, the others twice their bytes.
+const RIGHT_FOR_A_FLAW: usize = 16;
 /// Units by which UTF-16 without a byte-order mark is told if it is not mostly Latin.
 const FEWEST_UNITS: usize = 16;
 
-pub(super) fn encoding(beginning: &[u8]) -> Encoding {
-    let cut = beginning.len() >= Encoding::BEGINNING;
+/// Whether what is told by is the beginning of more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cut {
+    /// It is all there is.
+    Nowhere,
+    /// Its last letter may be half of one.
+    Anywhere,
+}
+
+impl Cut {
+    fn of(window: &[u8]) -> Self {
+        if window.len() >= Encoding::BEGINNING { Self::Anywhere } else { Self::Nowhere }
+    }
+}
+
+/// Tells it from the beginning of a file, or from what follows the ASCII that it begins with.
+pub(super) fn encoding(bytes: &[u8]) -> Encoding {
+    let beginning = bytes.get(..Encoding::BEGINNING).unwrap_or(bytes);
+    if !beginning.is_ascii() || beginning.contains(&0) {
+        return of_beginning(beginning);
+    }
+    match bytes.iter().position(|byte| !byte.is_ascii()) {
+        Some(first) => behind_ascii(bytes.get(first..).unwrap_or_default()),
+        None => Encoding::Utf8(Bom::None),
+    }
+}
+
+/// Tells it from the first byte on that is no ASCII, of which there was nothing but that in the beginning.
+pub(super) fn behind_ascii(rest: &[u8]) -> Encoding {
+    of_bytes(rest.get(..Encoding::BEGINNING).unwrap_or(rest))
+}
+
+fn of_beginning(beginning: &[u8]) -> Encoding {
     if beginning.starts_with(b"\xef\xbb\xbf") {
         return Encoding::Utf8(Bom::There);
     }
@@ -33,26 +64,47 @@ pub(super) fn encoding(beginning: &[u8]) -> Encoding {
             return Encoding::Utf16(order, Bom::None);
         }
     }
-    // Nearly every file ends here, so it is looked at as fast as can be.
-    let is_faultless = encoding_rs::Encoding::utf8_valid_up_to(beginning) == beginning.len();
-    if is_faultless || is_utf8(beginning, cut) {
-        return Encoding::Utf8(Bom::None);
-    }
-    chinese(beginning, cut).unwrap_or(Encoding::Bytes)
+    of_bytes(beginning)
 }
 
-/// True if it is UTF-8, or was until somebody put in a few bytes of another kind.
-fn is_utf8(bytes: &[u8], cut: bool) -> bool {
-    let (mut right, mut wrong) = (0_usize, 0_usize);
-    let mut chunks = bytes.utf8_chunks().peekable();
-    while let Some(chunk) = chunks.next() {
-        right += chunk.valid().chars().filter(|letter| !letter.is_ascii()).count();
-        let is_half_read = cut && chunks.peek().is_none();
-        if !is_half_read {
-            wrong += chunk.invalid().len();
-        }
+fn of_bytes(window: &[u8]) -> Encoding {
+    // Nearly every file ends here, so it is looked at as fast as can be.
+    if encoding_rs::Encoding::utf8_valid_up_to(window) == window.len() {
+        return Encoding::Utf8(Bom::None);
     }
-    wrong * RIGHT_FOR_A_WRONG <= right
+    let cut = Cut::of(window);
+    match Utf8::of(window, cut) {
+        Utf8 { weight, flaws, .. } if flaws * RIGHT_FOR_A_FLAW <= weight => Encoding::Utf8(Bom::None),
+        // As much can be read as not: no other encoding has that, so it is a mixture.
+        Utf8 { letters, flaws, .. } if letters >= flaws => Encoding::Bytes,
+        Utf8 { .. } => chinese(window, cut).unwrap_or(Encoding::Bytes),
+    }
+}
+
+/// What of some bytes is UTF-8.
+struct Utf8 {
+    /// Letters beyond ASCII.
+    letters: usize,
+    /// What they weigh.
+    weight: usize,
+    /// Pieces that are no letter.
+    flaws: usize,
+}
+
+impl Utf8 {
+    fn of(bytes: &[u8], cut: Cut) -> Self {
+        let mut found = Self { letters: 0, weight: 0, flaws: 0 };
+        let mut chunks = bytes.utf8_chunks().peekable();
+        while let Some(chunk) = chunks.next() {
+            for letter in chunk.valid().chars().filter(|letter| !letter.is_ascii()) {
+                found.letters += 1;
+                found.weight += if letter.len_utf8() == 2 { 3 } else { letter.len_utf8() * 2 };
+            }
+            let is_half_read = cut == Cut::Anywhere && chunks.peek().is_none();
+            found.flaws += usize::from(!is_half_read && !chunk.invalid().is_empty());
+        }
+        found
+    }
 }
 
 /// What the units of UTF-16 would be.
@@ -60,6 +112,8 @@ struct Units {
     all: usize,
     /// Halves of pairs alone, control characters, and what is no letter.
     strange: usize,
+    /// What is written in texts too, though no letter: colours, an end of a file, what could not be read before.
+    signs: usize,
     /// Those whose high byte is 0.
     latin: usize,
     /// Those of scripts that are written without spaces, of Greek and of Cyrillic.
@@ -68,7 +122,7 @@ struct Units {
 
 impl Units {
     fn of(bytes: &[u8], order: Order) -> Self {
-        let mut units = Self { all: 0, strange: 0, latin: 0, others: 0 };
+        let mut units = Self { all: 0, strange: 0, signs: 0, latin: 0, others: 0 };
         let read = bytes.as_chunks::<2>().0.iter().map(|unit| match order {
             Order::Little => u16::from_le_bytes(*unit),
             Order::Big => u16::from_be_bytes(*unit),
@@ -83,7 +137,8 @@ impl Units {
                 Ok(0x0100..0x0530 | 0x2010..0x2030 | 0x3000..0x3100 | 0x4e00..0xa000 | 0xac00..0xd7a4) => {
                     units.others += 1;
                 }
-                Ok(0xff00..0xfff0 | 0x1f300..0x1fb00) => units.others += 1,
+                Ok(0x0590..0x0700 | 0x0900..0x0e80 | 0xff00..0xfff0 | 0x1f300..0x1fb00) => units.others += 1,
+                Ok(0x08 | 0x1a | 0x1b | 0xfffd) => units.signs += 1,
                 Err(_) | Ok(0x00..0x20 | 0x7f..0xa0 | 0xfff0..=0xffff) => units.strange += 1,
                 Ok(_) => {}
             }
@@ -94,7 +149,7 @@ impl Units {
     /// True without a byte-order mark, if the bytes have NULs.
     fn is_utf16(&self, bytes: &[u8]) -> bool {
         let is_even = bytes.len().is_multiple_of(2);
-        if !is_even || self.strange > 0 || self.all < 2 {
+        if !is_even || self.strange + self.signs > 0 || self.all < 2 {
             return false;
         }
         // Latin text: nine in ten units have a NUL, and all of them in the same place.
@@ -103,34 +158,9 @@ impl Units {
         }
         // ASCII with a NUL here and there can be read as hanzi too, but it has no other bytes.
         let other = bytes.iter().filter(|byte| !matches!(byte, 0 | b'\t'..=b'\r' | b' '..=b'~')).count();
+        // The high byte of Devanagari is that of a tab.
+        let tabs = bytes.iter().filter(|byte| **byte == b'\t').count();
         let is_usual = (self.latin + self.others) * 20 >= self.all * 19;
-        self.all >= FEWEST_UNITS && is_usual && other * 5 >= bytes.len()
+        self.all >= FEWEST_UNITS && is_usual && (other * 5 >= bytes.len() || tabs * 3 >= bytes.len())
     }
-}
-
-fn chinese(bytes: &[u8], cut: bool) -> Option<Encoding> {
-    let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
-    detector.feed(bytes, !cut);
-    if detector.guess(None, Utf8Detection::Deny) != encoding_rs::GBK {
-        return None;
-    }
-    let mut decoder = encoding_rs::GB18030.new_decoder_without_bom_handling();
-    let mut text = String::with_capacity(decoder.max_utf8_buffer_length_without_replacement(bytes.len())?);
-    let (read, _) = decoder.decode_to_string_without_replacement(bytes, &mut text, !cut);
-    let is_chinese = read == encoding_rs::DecoderResult::InputEmpty
-        && !text
-            .chars()
-            .any(|letter| letter.is_control() && !matches!(letter, '\t' | '\n' | '\r' | '\u{c}' | '\u{1b}'))
-        && text.chars().any(|letter| matches!(letter, '\u{3400}'..'\u{a000}'));
-    if !is_chinese {
-        return None;
-    }
-    let mut rest = bytes;
-    while let (length @ 1.., Some(after)) = (chinese_letter(rest), rest.get(chinese_letter(rest)..)) {
-        if length == 4 {
-            return Some(Encoding::Gb18030);
-        }
-        rest = after;
-    }
-    Some(Encoding::Gbk)
 }

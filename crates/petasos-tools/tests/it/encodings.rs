@@ -2,7 +2,7 @@
 
 use std::io::Read as _;
 
-use petasos_tools::{Bom, Encoding, NoForm, Order};
+use petasos_tools::{Bom, Encoding, Later, NoForm, Order};
 use proptest::prelude::*;
 
 const UTF8: Encoding = Encoding::Utf8(Bom::None);
@@ -85,7 +85,6 @@ fn t02_chinese_is_told_from_other_encodings_of_the_same_bytes() {
         "请把用户的姓名和地址写入数据库，如果失败就返回错误。",
         "他说：“今天天气很好”，我们去公园吧！",
         "汉字测试，繁體字也可以",
-        "鑫淼垚焱",
         "错误：文件不存在",
         "name=张三\nage=3\n",
         "\u{1b}[31m错误\u{1b}[0m：文件不存在\n",
@@ -113,9 +112,22 @@ fn t02_chinese_is_told_from_other_encodings_of_the_same_bytes() {
         ("windows-1252", "“quoted” – dash"),
         ("windows-1252", "10 °C ± 2 µm"),
         ("windows-1252", "smörgåsbord ÅÄÖ åäö"),
+        ("windows-1252", "$from = 'ÁÉÍÓÚáéíóúñÑ';\n"),
+        ("windows-1252", "ÄÖÜäöü"),
+        ("windows-1252", "ÖÖÖÖÖÖÖÖ"),
+        ("windows-1252", "ÄÄ=1\nÖÖ=2\n"),
+        ("windows-1252", "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝàáâãäåæçèéêëìíîïñòóôõöøùúûüýÿ"),
+        ("euc-jp", "設定"),
+        ("euc-jp", "東京"),
+        ("euc-kr", "한글"),
+        ("euc-kr", "서울"),
+        ("ibm866", "████▓▓▒▒░░"),
+        ("shift_jis", "ﾃｽﾄ"),
     ];
     for (name, text) in others {
         is(&in_web(name, text), Encoding::Bytes);
+        // Much of the same says no more than a little.
+        is(&in_web(name, text).repeat(20), Encoding::Bytes);
     }
 }
 
@@ -144,9 +156,71 @@ fn t02_utf8_stays_utf8_where_few_bytes_are_wrong_and_where_it_is_cut() {
 }
 
 #[test]
+fn t02_utf8_with_a_wrong_byte_is_never_chinese() {
+    let cut = |text: &str| text.as_bytes()[..text.len() - 1].to_vec();
+    let with_a_flaw = [
+        cut("한글 테스트"),
+        cut("错误：文件不存在"),
+        ["Ошибка\n20 ".as_bytes(), b"\xb0C\n"].concat(),
+        ["日本語テスト20 ".as_bytes(), b"\xb0C"].concat(),
+        ["ok 😀 fine 🎉\n20 ".as_bytes(), b"\xb0C"].concat(),
+    ];
+    for bytes in with_a_flaw {
+        is(&bytes, UTF8);
+    }
+    // As much of the one as of the other.
+    let mixed = [
+        ["café ".as_bytes(), b"caf\xe9\n"].concat(),
+        ["错误 日志 ".as_bytes(), b"\xed\xa0\xbd\xed\xb8\x80"].concat(),
+    ];
+    for bytes in mixed {
+        assert!(
+            !matches!(Encoding::of(&bytes), Encoding::Gbk | Encoding::Gb18030),
+            "{}",
+            bytes.escape_ascii()
+        );
+    }
+}
+
+#[test]
+fn t02_utf16_may_hold_colours_and_the_end_of_an_old_file() {
+    let marked = |text: &str| [&b"\xff\xfe"[..], &in_utf16(Order::Little, text)].concat();
+    for text in ["\u{1b}[32mok\u{1b}[0m done\r\n", "a\u{1a}", "a\u{fffd}b", "x\u{8}y"] {
+        is(&marked(&text.repeat(10)), Encoding::Utf16(Order::Little, Bom::There));
+    }
+    for text in ["مرحبا بالعالم\nكيف الحال\n", "สวัสดี ชาวโลก\nข้อความ\n", "नमस्ते दुनिया\nयह पाठ है\n"]
+    {
+        is(&in_utf16(Order::Little, text), UTF16LE);
+        is(&in_utf16(Order::Big, text), UTF16BE);
+    }
+}
+
+/// What follows is of a file whose beginning is plain ASCII.
+#[test]
+fn t02_an_encoding_is_told_by_its_first_letters_however_late_they_are() {
+    let ascii = "int a;\n".repeat(9_500);
+    let late = |rest: &[u8]| [ascii.as_bytes(), rest].concat();
+    let chinese = in_web("gbk", "// 请把用户的姓名和地址写入数据库\n");
+    is(&late(&chinese), Encoding::Gbk);
+    is(&late("// 请把用户的姓名和地址写入数据库\n".as_bytes()), UTF8);
+    is(&late(b"// caf\xe9\n"), Encoding::Bytes);
+    // What comes behind so much is no mark.
+    is(&late(b"\xff\xfea\0b\0"), Encoding::Bytes);
+    is(&late(b""), UTF8);
+    for rest in [&chinese[..], "请😀".as_bytes(), b"\xe9", b""] {
+        let (whole, mut read) = (late(rest), String::new());
+        Later::new(&*whole).read_to_string(&mut read).ok();
+        let known = Encoding::of(&whole);
+        if known != Encoding::Bytes {
+            assert_eq!(read, known.decode(&whole).text());
+        }
+    }
+}
+
+#[test]
 fn t02_what_has_no_form_is_named() {
     let said = |encoding: Encoding, text| encoding.encode(text).map_err(|error| error.to_string());
-    assert_eq!(Encoding::Gbk.encode("中€"), Ok(b"\xd6\xd0\x80".to_vec()));
+    assert_eq!(Encoding::Gbk.encode("中€"), Ok(b"\xd6\xd0\xa2\xe3".to_vec()));
     assert_eq!(Encoding::Gbk.encode("中😀"), Err(NoForm { letter: '😀', encoding: Encoding::Gbk }));
     assert_eq!(said(Encoding::Gbk, "a😀"), Err("'😀' (U+1F600) has no form in GBK".to_owned()));
     assert_eq!(Encoding::Gb18030.encode("中😀"), Ok(b"\xd6\xd0\x94\x39\xfc\x36".to_vec()));
@@ -243,6 +317,10 @@ fn t02_a_long_text_is_read_and_found_again() {
     }
 }
 
+fn is_rare(letter: char) -> bool {
+    !letter.is_ascii() && !matches!(letter, '一'..='龥')
+}
+
 fn encoding() -> impl Strategy<Value = Encoding> {
     prop_oneof![
         proptest::sample::select(ALL.to_vec()),
@@ -296,8 +374,11 @@ proptest! {
         for (place, piece) in read.sure() {
             let stood = &whole[read.byte_of(place)..read.byte_of(place + piece.len())];
             if let Ok(again) = encoding.encode(piece) && encoding.decode(&again).text() == piece {
-                let (one, other) = (encoding.decode(stood), encoding.decode(&again));
-                prop_assert_eq!(one.text(), other.text());
+                // Letters of GB 18030 that the standard gives two forms, and the euro sign of the web, have another.
+                let has_two_forms = matches!(encoding, Encoding::Gbk | Encoding::Gb18030) && piece.chars().any(is_rare);
+                if !has_two_forms {
+                    prop_assert_eq!(stood.escape_ascii().to_string(), again.escape_ascii().to_string());
+                }
             }
         }
     }

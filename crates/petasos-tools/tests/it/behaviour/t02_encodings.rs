@@ -191,3 +191,26 @@ async fn case_e09_the_kind_of_a_binary_file_is_told() {
         assert_eq!(output.outcome, Outcome::Ok, "{text:?}");
     }
 }
+
+#[tokio::test]
+async fn t02_letters_behind_much_ascii_are_read_found_edited_and_kept() {
+    let ascii = "int a;\n".repeat(9_500);
+    let comment = "// 请把用户的姓名和地址写入数据库\n";
+    let in_gbk = |text: &str| encoding_rs::GBK.encode(text).0.into_owned();
+    let whole = |rest: &str| [ascii.as_bytes(), &in_gbk(rest)].concat();
+    let room = Room::holding("a.c", whole(&format!("{comment}int x = 1;\n")));
+    let read = room.text("read_file", r#"{"path":"a.c","from":9501}"#).await;
+    assert!(read.starts_with(&format!("{comment}int x = 1;\n[lines 9501–9502 of 9502")), "{read}");
+    assert!(read.contains("GBK; edit_file and write_file keep that"), "{read}");
+    let found = room.text("search_files", r#"{"pattern":"姓名"}"#).await;
+    assert!(found.contains("a.c:9501: // 请把用户的姓名"), "{found}");
+    let edit = r#"{"path":"a.c","edits":[{"old":"int x = 1;","new":"int x = 1; // 数量"}]}"#;
+    let text = "edited 1 place in a.c (line 9502); GBK kept";
+    room.check("edit_file", edit, Outcome::Ok, text).await;
+    assert!(room.get("a.c") == whole(&format!("{comment}int x = 1; // 数量\n")), "the rest is as it was");
+    // A file that begins with other letters is told by those.
+    let content = arguments(&[("path", "a.c"), ("content", "// 数量\n")]);
+    let text = "wrote 8 bytes, 1 lines to a.c (replaced, GBK kept)";
+    room.check("write_file", &content, Outcome::Ok, text).await;
+    assert_eq!(room.get("a.c"), in_gbk("// 数量\n"));
+}
