@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use crate::edit_file::Edit;
 use crate::encoding::{Decoded, Encoding, NoForm};
+use crate::kind::binary;
 use crate::near::{nearest, without_numbers};
 use crate::output::Problem;
 
@@ -18,6 +19,9 @@ const MOST_TOLD: usize = 20;
 const MOST_PLACES: usize = 1_000;
 /// Bytes of what comes out: a short piece that is there often, and is replaced by a long one, could fill the memory.
 const LARGEST: usize = 64 * 1024 * 1024;
+
+/// Flaws of a file that is still edited: a long text in the letters of another time has many, and each takes memory.
+const MOST_FLAWS: usize = 1_000_000;
 
 /// What is shown for a byte that is no letter.
 pub(crate) const LOST: char = '\u{fffd}';
@@ -34,6 +38,8 @@ pub(crate) struct Edited {
     pub(crate) places: Vec<u64>,
     /// How many there are.
     pub(crate) count: usize,
+    /// Places that were left as they are, beside bytes that are no letter.
+    pub(crate) left: usize,
     /// What became of its last line.
     pub(crate) end: End,
 }
@@ -55,8 +61,9 @@ pub(crate) fn apply(content: Vec<u8>, edits: &[Edit]) -> Result<Edited, Problem>
     }
     // Told once: what is put in must not make it another.
     let encoding = Encoding::of(&content);
+    is_text(&content, encoding)?;
     let before = content.clone();
-    let mut edited = Edited { content, encoding, places: Vec::new(), count: 0, end: End::Same };
+    let mut edited = Edited { content, encoding, places: Vec::new(), count: 0, left: 0, end: End::Same };
     for (number, edit) in (1..).zip(edits) {
         one(&mut edited, edit, &format!("edit {number} of {}", edits.len()))?;
     }
@@ -70,6 +77,20 @@ pub(crate) fn apply(content: Vec<u8>, edits: &[Edit]) -> Result<Edited, Problem>
         edited.end = End::Lost;
     }
     Ok(edited)
+}
+
+/// A problem if it is no text: a program of which a piece is replaced is broken.
+fn is_text(content: &[u8], encoding: Encoding) -> Result<(), Problem> {
+    let flaws = || content.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty());
+    let cause = if let Some(kind) = binary(content, encoding) {
+        format!("it is {kind}, {} bytes", content.len())
+    } else if matches!(encoding, Encoding::Utf8(_) | Encoding::Bytes) && flaws().nth(MOST_FLAWS).is_some() {
+        format!("at more than {MOST_FLAWS} places it is no text")
+    } else {
+        return Ok(());
+    };
+    let hint = "use a program for its kind by run_command (python3, xxd); nothing was changed";
+    Err(Problem::new("not edited", cause, hint))
 }
 
 fn one(edited: &mut Edited, edit: &Edit, which: &str) -> Result<(), Problem> {
@@ -86,19 +107,34 @@ fn one(edited: &mut Edited, edit: &Edit, which: &str) -> Result<(), Problem> {
     if read.is_flawed() && edit.new.contains(LOST) {
         return Err(would_lose(&format!("the new text of {which}")));
     }
+    if mostly_flawed(&read) && !edit.new.is_ascii() {
+        return Err(of_no_encoding(which));
+    }
     let plain = Plain::new(&read);
-    // One place is enough to go on if all are meant; a second one is looked for if not.
-    let few = plain.find(&old).take(2).count();
-    let replaced = match (few, edit.all.unwrap_or(false)) {
-        (0, _) => return Err(not_found(&plain, &old, which)),
-        (1, _) | (_, true) => replace(edited, &plain, (&old, &edit.new), which)?,
-        (_, false) => return Err(ambiguous(&plain, &old, which)),
-    };
+    let Some(first) = plain.next(&old, 0) else { return Err(not_found(&plain, &old, which)) };
+    // A second place may begin inside of the first.
+    let is_unique = || plain.next(&old, first + first_letter(&old)).is_none();
+    if !edit.all.unwrap_or(false) && !is_unique() {
+        return Err(ambiguous(&plain, &old, which));
+    }
+    let replaced = replace(edited, &plain, (&old, &edit.new), which)?;
     edited.content = replaced.content;
     edited.count += replaced.count;
+    edited.left += replaced.left;
     let room = MOST_PLACES.saturating_sub(edited.places.len());
     edited.places.extend(replaced.places.into_iter().take(room));
     Ok(())
+}
+
+/// True if less of what is no ASCII can be read than not.
+fn mostly_flawed(read: &Decoded<'_>) -> bool {
+    let flaws = || read.text().matches(LOST).count();
+    read.is_flawed() && read.text().chars().filter(|letter| !letter.is_ascii()).count() < flaws() * 2
+}
+
+/// Bytes of the first letter of a text.
+fn first_letter(text: &str) -> usize {
+    text.chars().next().map_or(0, char::len_utf8)
 }
 
 /// What one edit made of the content.
@@ -106,6 +142,7 @@ struct Made {
     content: Vec<u8>,
     places: Vec<u64>,
     count: usize,
+    left: usize,
 }
 
 /// Replaces every place of the first text by the second.
@@ -117,7 +154,8 @@ fn replace(
 ) -> Result<Made, Problem> {
     let (from_whole, text) = (&edited.content, plain.read.text());
     let whole = Ends::of(text);
-    let mut made = Made { content: Vec::with_capacity(from_whole.len()), places: Vec::new(), count: 0 };
+    let mut made =
+        Made { content: Vec::with_capacity(from_whole.len()), places: Vec::new(), count: 0, left: 0 };
     let (mut kept_to, mut lines) = (0, Lines::new(&plain.text));
     for start in plain.find(old) {
         let (begins, ends) = (plain.original(start), plain.original(start + old.len()));
@@ -143,6 +181,9 @@ fn replace(
         }
     }
     made.content.extend_from_slice(from_whole.get(kept_to..).unwrap_or_default());
+    if plain.sure.len() > 1 {
+        made.left = plain.text.matches(old).count().saturating_sub(made.count);
+    }
     Ok(made)
 }
 
@@ -215,6 +256,16 @@ impl<'a> Plain<'a> {
         self.sure.iter().flat_map(move |sure| {
             let part = self.text.get(sure.clone()).unwrap_or_default();
             part.match_indices(piece).map(move |(place, _)| sure.start + place)
+        })
+    }
+
+    /// The next place of a piece, also one that begins inside of another.
+    fn next(&self, piece: &str, from: usize) -> Option<usize> {
+        let passed = self.sure.partition_point(|sure| sure.end <= from);
+        self.sure.iter().skip(passed).find_map(|sure| {
+            let start = sure.start.max(from);
+            let part = self.text.get(start..sure.end).unwrap_or_default();
+            part.find(piece).map(|place| start + place)
         })
     }
 
@@ -298,10 +349,16 @@ impl<'a> Lines<'a> {
 fn ambiguous(plain: &Plain<'_>, old: &str, which: &str) -> Problem {
     let many = plain.find(old).count();
     let mut counted = Lines::new(&plain.text);
-    let lines: Vec<String> =
-        plain.find(old).take(MOST_TOLD).map(|place| counted.of(place).to_string()).collect();
+    let mut line = |place| counted.of(place).to_string();
+    let (how, lines): (String, Vec<String>) = if many > 1 {
+        (format!("{many} places"), plain.find(old).take(MOST_TOLD).map(&mut line).collect())
+    } else {
+        let next = |place: &usize| plain.next(old, place + first_letter(old));
+        let places = std::iter::successors(plain.next(old, 0), next).take(2);
+        ("places that overlap".to_owned(), places.map(&mut line).collect())
+    };
     let dots = if many > MOST_TOLD { ", …" } else { "" };
-    let cause = format!("the old text of {which} is at {many} places: lines {}{dots}", lines.join(", "));
+    let cause = format!("the old text of {which} is at {how}: lines {}{dots}", lines.join(", "));
     Problem::new("not unique", cause, "give more of the text around it, or all: true; nothing was changed")
 }
 
@@ -337,6 +394,15 @@ pub(crate) fn would_lose(what: &str) -> Problem {
     let hint = "written so, those bytes would be lost: change other parts with edit_file, which keeps them, or use \
                 run_command; nothing was changed";
     Problem::new("bytes would be lost", cause, hint)
+}
+
+/// Nobody knows how a letter is to be written in a file that is mostly no UTF-8.
+fn of_no_encoding(which: &str) -> Problem {
+    let cause = format!(
+        "the new text of {which} has letters beyond ASCII, and most of those in the file are not UTF-8"
+    );
+    let hint = "use ASCII, or write the file as UTF-8 with run_command first (iconv); nothing was changed";
+    Problem::new("a letter cannot be written", cause, hint)
 }
 
 /// What is to be put in cannot be written as the rest of the file is.

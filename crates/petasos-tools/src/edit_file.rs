@@ -104,7 +104,7 @@ fn edit(workspace: &Workspace, known: &Seen, location: &Location, edits: &[Edit]
     check_new(edits.iter().map(|edit| &*edit.new), &old)?;
     let now = Content { stamp: Some(stamp), hash: Some(hash(&old)) };
     let since = known.since(location, &now);
-    let Edited { content, encoding, places, count, end } = apply(old, edits)?;
+    let Edited { content, encoding, places, count, left, end } = apply(old, edits)?;
     let written = workspace.replace(location, &content, There::File(now))?;
     known.edited(location, since, hash(&content));
     let lines: Vec<String> = places.iter().map(u64::to_string).collect();
@@ -125,7 +125,12 @@ fn edit(workspace: &Workspace, known: &Seen, location: &Location, edits: &[Edit]
         End::Same => "",
         End::Lost => "; the last line has no newline any more",
     };
+    let left = match left {
+        0 => String::new(),
+        left => format!("; {left} more beside bytes that are no letter left as they are"),
+    };
     let (name, lines, note) = (location.name(), lines.join(", "), written.note);
-    let text = format!("edited {count} {many} in {name} (line {lines}{dots}){kept}{end}{changed}{note}");
+    let text =
+        format!("edited {count} {many} in {name} (line {lines}{dots}){left}{kept}{end}{changed}{note}");
     Ok(Told::ok(text).with(wrote(location, &content)))
 }

@@ -15,6 +15,8 @@ const MOST_ALIKE: usize = 50;
 const MOST_LETTERS: usize = 300;
 /// Of 1000, which is all: half of the pairs of letters.
 const LIKE: usize = 500;
+/// Letters of a line in which the beginning of another is looked for.
+const MOST_OF_A_LINE: usize = 20_000;
 /// Lines and characters of it that are told.
 const TOLD: (usize, usize) = (10, 400);
 
@@ -39,7 +41,8 @@ pub(crate) fn nearest(text: &str, piece: &str) -> Option<Near> {
     let (most_lines, most_letters) = TOLD;
     let near: Vec<&str> = lines.iter().skip(first).take(wanted.len().min(most_lines)).copied().collect();
     let text = near.join("\n").chars().take(most_letters).collect();
-    Some(Near { line: first + 1, text, parts: parting(&lines, &wanted, first) })
+    let rest = piece.lines().skip(wanted.len()).count();
+    Some(Near { line: first + 1, text, parts: parting(&lines, &wanted, rest, first) })
 }
 
 /// The piece without the numbers that every line of it begins with, if they count up as those of a listing do.
@@ -151,8 +154,8 @@ fn is_unseen(letter: char) -> bool {
 }
 
 /// The first line that is not as it was given, and how it differs.
-fn parting(lines: &[&str], wanted: &[&str], first: usize) -> String {
-    let last = wanted.len().saturating_sub(1);
+fn parting(lines: &[&str], wanted: &[&str], rest: usize, first: usize) -> String {
+    let last = (wanted.len() + rest).saturating_sub(1);
     for (at, given) in wanted.iter().enumerate() {
         let number = first + at + 1;
         let Some(line) = lines.get(first + at) else {
@@ -164,6 +167,12 @@ fn parting(lines: &[&str], wanted: &[&str], first: usize) -> String {
         if !is_same {
             return format!("line {number} differs: {}", how(line, given));
         }
+    }
+    if rest > 0 {
+        return format!(
+            "its first {} lines are there, the {rest} after them were not compared",
+            wanted.len()
+        );
     }
     "its lines are there, but the text has no newline where one was given".to_owned()
 }
@@ -191,6 +200,9 @@ fn how(line: &str, given: &str) -> String {
 /// Where in a line the longest beginning of the other stands, and how long that is, both in characters. It is the
 /// beginning of the line if that is as good.
 fn begin_alike(line: &str, given: &str) -> (usize, usize) {
+    // What is far behind in a long line is not found, and costs no time.
+    let line =
+        line.char_indices().nth(MOST_OF_A_LINE).map_or(line, |(end, _)| line.get(..end).unwrap_or(line));
     let from_start = line.chars().zip(given.chars()).take_while(|(one, other)| one == other).count();
     let (mut begins, mut same) = (0, from_start);
     for (end, letter) in given.char_indices().take(MOST_LETTERS) {

@@ -244,3 +244,64 @@ proptest! {
         }
     }
 }
+
+#[tokio::test]
+async fn t03_what_is_no_text_is_not_edited() {
+    let elf = [&b"\x7fELF\x02\x01\x01\0"[..], b"version 1\0"].concat();
+    let room = Room::holding("a.out", &elf);
+    room.refused("edit_file", &edit("a.out", "version 1", "version 2"), "it is an ELF program, 18 bytes")
+        .await;
+    assert_eq!(room.get("a.out"), elf);
+    room.put("b", [&b"x = 1\n"[..], &b"\xff ".repeat(1_000_001)].concat());
+    let words = "at more than 1000000 places it is no text";
+    room.refused("edit_file", &edit("b", "x = 1", "x = 2"), words).await;
+    assert!(room.propose("edit_file", &edit("b", "x = 1", "x = 2")).unwrap().claims.probe.is_none());
+}
+
+#[tokio::test]
+async fn t03_places_that_overlap_are_not_unique() {
+    let room = Room::holding("a.txt", "0,\n0,\n0,\n");
+    let words = "the old text of edit 1 of 1 is at places that overlap: lines 1, 2";
+    room.refused("edit_file", &edit("a.txt", "0,\n0,\n", "1,\n0,\n"), words).await;
+    room.put("b.txt", "xaaay\n");
+    room.refused("edit_file", &edit("b.txt", "aa", "b"), "at places that overlap: lines 1, 1").await;
+    assert_eq!(room.get("b.txt"), b"xaaay\n");
+    // One letter before is enough to tell them apart.
+    let text = "edited 1 place in b.txt (line 1)";
+    room.check("edit_file", &edit("b.txt", "xaa", "xb"), Outcome::Ok, text).await;
+}
+
+#[tokio::test]
+async fn t03_places_beside_bytes_that_are_no_letter_are_told() {
+    let room = Room::holding("a.txt", b"caf\xe9abc=1\nabc=2\nabc=3\n");
+    let all = r#"{"path":"a.txt","edits":[{"old":"abc","new":"xyz","all":true}]}"#;
+    let text =
+        "edited 2 places in a.txt (line 2, 3); 1 more beside bytes that are no letter left as they are";
+    room.check("edit_file", all, Outcome::Ok, text).await;
+    assert_eq!(room.get("a.txt"), b"caf\xe9abc=1\nxyz=2\nxyz=3\n");
+}
+
+#[tokio::test]
+async fn t03_letters_are_not_put_beside_those_of_another_encoding() {
+    let room = Room::holding(
+        "a.txt",
+        [&"中".repeat(22_000).into_bytes(), &b"\nx = 1\n"[..], &b"\xe9 ".repeat(30_000)].concat(),
+    );
+    room.refused("edit_file", &edit("a.txt", "x = 1", "x = é"), "most of those in the file are not UTF-8")
+        .await;
+    room.check(
+        "edit_file",
+        &edit("a.txt", "x = 1", "x = 2"),
+        Outcome::Ok,
+        "edited 1 place in a.txt (line 2)",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn t03_a_long_piece_is_not_given_a_false_cause() {
+    let lines = |last: &str| (0..260).map(|at| format!("line {at}\n")).collect::<String>() + last;
+    let room = Room::holding("a.txt", lines("end\n"));
+    let words = "its first 200 lines are there, the 61 after them were not compared";
+    room.refused("edit_file", &edit("a.txt", &lines("other\n"), "x"), words).await;
+}
