@@ -292,8 +292,17 @@ fn short_ends(text: &str) -> (Cow<'_, str>, Vec<usize>) {
     (Cow::Owned(short), left_out)
 }
 
+/// Whether all lines of a text end alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Uniform {
+    /// They do.
+    Yes,
+    /// Some end with CRLF and some with LF.
+    No,
+}
+
 /// The line ends that most lines of a text have.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ends {
     /// LF.
     Short,
@@ -306,12 +315,18 @@ pub(crate) enum Ends {
 impl Ends {
     /// Of a text.
     pub(crate) fn of(text: &str) -> Self {
-        let all = text.bytes().filter(|byte| *byte == b'\n').count();
-        let long = text.matches("\r\n").count();
+        Self::count(text.as_bytes()).0
+    }
+
+    /// Of the bytes of a text, in which a newline is a byte, and whether all lines end so.
+    pub(crate) fn count(bytes: &[u8]) -> (Self, Uniform) {
+        let all = bytes.iter().filter(|byte| **byte == b'\n').count();
+        let long = bytes.windows(2).filter(|pair| pair == b"\r\n").count();
+        let uniform = if long == 0 || long == all { Uniform::Yes } else { Uniform::No };
         match (all, long * 2 > all) {
-            (0, _) => Self::None,
-            (_, true) => Self::Long,
-            (_, false) => Self::Short,
+            (0, _) => (Self::None, uniform),
+            (_, true) => (Self::Long, uniform),
+            (_, false) => (Self::Short, uniform),
         }
     }
 

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::edit::{LOST, would_lose};
+use crate::edit::{Ends, LOST, Uniform, would_lose};
 use crate::encoding::{Bom, Encoding};
 use crate::mask::unwritten::check_new;
 use crate::output::{Problem, Told, blocking};
@@ -199,22 +199,34 @@ pub(crate) fn hash(content: &[u8]) -> Digest {
 }
 
 /// The content with the encoding, its mark and the line ends that the file has: the model saw none of them, so what
-/// it writes says nothing of them. Answers also with what was kept, for the result.
+/// it writes says nothing of them. Answers also with what was kept and what was not, for the result.
 fn as_before(old: &[u8], content: &str) -> Result<(Vec<u8>, String), Problem> {
     let told = Encoding::of(old);
-    // Of what is wholly written anew, nothing has to be kept that nobody can read.
-    let encoding = if told == Encoding::Bytes { Encoding::Utf8(Bom::None) } else { told };
-    let content = content.strip_prefix('\u{feff}').unwrap_or(content);
+    let mut kept = String::new();
+    let (mark, content) = match content.strip_prefix('\u{feff}') {
+        Some(rest) => (Bom::There, rest),
+        None => (Bom::None, content),
+    };
+    // Of what is wholly written anew, nothing has to be kept that nobody can read; what was nothing has nothing to keep.
+    let encoding = if told == Encoding::Bytes {
+        Encoding::Utf8(Bom::None)
+    } else if old.is_empty() {
+        Encoding::Utf8(mark)
+    } else {
+        told
+    };
     if content.contains(LOST) && told.decode(old).is_flawed() {
         return Err(would_lose("the content"));
     }
-    let (mut given, mut kept) = (Cow::Borrowed(content), String::new());
-    if has_long_ends(old, encoding) && !content.contains('\r') {
-        given = Cow::Owned(content.replace('\n', "\r\n"));
-        kept.push_str(", CRLF line ends kept");
-    }
-    if !matches!(encoding, Encoding::Utf8(_)) {
+    let (given, ends) = with_ends(old, told, content);
+    kept.push_str(ends);
+    if told == Encoding::Bytes {
+        kept.push_str(", UTF-8 now: its encoding was unknown");
+    } else if !matches!(encoding, Encoding::Utf8(_)) {
         kept.push_str(&format!(", {} kept", encoding.name()));
+    }
+    if mark == Bom::There && encoding.bom().is_empty() {
+        kept.push_str(", without the byte-order mark that was given: it had none");
     }
     let written = encoding.encode(&given).map_err(|error| {
         let hint = "use other letters, or remove the file with run_command first to have it written as UTF-8; nothing was \
@@ -224,16 +236,26 @@ fn as_before(old: &[u8], content: &str) -> Result<(Vec<u8>, String), Problem> {
     Ok(([encoding.bom(), &*written].concat(), kept))
 }
 
-/// True if all lines of a file end with CRLF.
-fn has_long_ends(bytes: &[u8], encoding: Encoding) -> bool {
-    let count = |bytes: &[u8]| {
-        let ends = bytes.iter().filter(|byte| **byte == b'\n').count();
-        let long = bytes.windows(2).filter(|pair| pair == b"\r\n").count();
-        ends > 0 && long >= ends
-    };
-    match encoding {
+/// The content with the line ends that most lines of a file have, unless it has a CR of its own, and what is said of
+/// them.
+fn with_ends<'a>(old: &[u8], encoding: Encoding, content: &'a str) -> (Cow<'a, str>, &'static str) {
+    let (before, uniform) = match encoding {
         // In all others the byte of a newline is that and nothing else.
-        Encoding::Utf16(..) => count(encoding.decode(bytes).text().as_bytes()),
-        Encoding::Utf8(_) | Encoding::Gbk | Encoding::Gb18030 | Encoding::Bytes => count(bytes),
+        Encoding::Utf16(..) => Ends::count(encoding.decode(old).text().as_bytes()),
+        Encoding::Utf8(_) | Encoding::Gbk | Encoding::Gb18030 | Encoding::Bytes => Ends::count(old),
+    };
+    if content.contains('\r') {
+        let is_other = (before, Ends::of(content)) == (Ends::Short, Ends::Long);
+        return (Cow::Borrowed(content), if is_other { ", its lines end with CRLF now" } else { "" });
+    }
+    let short = || Cow::Borrowed(content);
+    match (before, uniform) {
+        (Ends::Long, _) if !content.contains('\n') => (short(), ""),
+        (Ends::Long, Uniform::Yes) => (Cow::Owned(content.replace('\n', "\r\n")), ", CRLF line ends kept"),
+        (Ends::Long, Uniform::No) => {
+            (Cow::Owned(content.replace('\n', "\r\n")), ", all lines end with CRLF now, as most did")
+        }
+        (Ends::Short, Uniform::No) => (short(), ", all lines end with LF now, as most did"),
+        (Ends::Short, Uniform::Yes) | (Ends::None, _) => (short(), ""),
     }
 }

@@ -172,3 +172,37 @@ async fn t03_an_edit_that_would_fill_the_memory_is_refused() {
     room.refused("edit_file", &all, "would be too large").await;
     assert!(room.get("a.txt") == before.as_bytes());
 }
+
+#[tokio::test]
+async fn t03_what_a_whole_write_changes_beside_the_text_is_told() {
+    let given = |content: &str| arguments(&[("path", "a.txt"), ("content", content)]);
+    // What there was, what is given, what there is then, and what is said of it.
+    let cases: [(&[u8], &str, &[u8], &str); 10] = [
+        (b"a\r\nb\nc\r\n", "a\nb\n", b"a\r\nb\r\n", "replaced, all lines end with CRLF now, as most did"),
+        (b"a\nb\nc\r\n", "a\nb\n", b"a\nb\n", "replaced, all lines end with LF now, as most did"),
+        (b"a\r\nb\r\n", "a\nb\n", b"a\r\nb\r\n", "replaced, CRLF line ends kept"),
+        (b"a\nb\n", "a\r\nb\r\n", b"a\r\nb\r\n", "replaced, its lines end with CRLF now"),
+        (b"a\nb\n", "a\n", b"a\n", "replaced"),
+        (b"a\r\nb\r\n", "a", b"a", "replaced"),
+        (
+            b"caf\xe9\n",
+            "caf\u{e9}\n",
+            "caf\u{e9}\n".as_bytes(),
+            "replaced, UTF-8 now: its encoding was unknown",
+        ),
+        (b"", "\u{feff}a\n", b"\xef\xbb\xbfa\n", "replaced"),
+        (b"b\n", "\u{feff}a\n", b"a\n", "replaced, without the byte-order mark that was given: it had none"),
+        (b"\xef\xbb\xbfb\n", "a\n", b"\xef\xbb\xbfa\n", "replaced"),
+    ];
+    for (before, content, after, said) in cases {
+        let room = Room::holding("a.txt", before);
+        let (bytes, lines) = (after.len(), content.lines().count());
+        let text = format!("wrote {bytes} bytes, {lines} lines to a.txt ({said})");
+        room.check("write_file", &given(content), Outcome::Ok, &text).await;
+        assert_eq!(room.get("a.txt"), after);
+    }
+    let room = Room::new();
+    let text = "wrote 5 bytes, 1 lines to a.txt (new)";
+    room.check("write_file", &given("\u{feff}a\n"), Outcome::Ok, text).await;
+    assert_eq!(room.get("a.txt"), b"\xef\xbb\xbfa\n");
+}
