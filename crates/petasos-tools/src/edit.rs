@@ -12,6 +12,7 @@ use crate::encoding::{Decoded, Encoding, NoForm};
 use crate::kind::binary;
 use crate::near::{nearest, without_numbers};
 use crate::output::Problem;
+use crate::signs;
 
 /// Places told of in an error.
 const MOST_TOLD: usize = 20;
@@ -107,6 +108,7 @@ fn one(edited: &mut Edited, edit: &Edit, which: &str) -> Result<(), Problem> {
     if read.is_flawed() && edit.new.contains(LOST) {
         return Err(would_lose(&format!("the new text of {which}")));
     }
+    signs::check(&edit.new, read.text(), &format!("the new text of {which}"))?;
     if mostly_flawed(&read) && !edit.new.is_ascii() {
         return Err(of_no_encoding(which));
     }
@@ -384,6 +386,15 @@ fn not_found(plain: &Plain<'_>, old: &str, which: &str) -> Problem {
         let hint = "it may be half of a letter there; give another piece, or use run_command (sed, python3); nothing was \
                     changed";
         return Problem::new("not safe", cause, hint);
+    }
+    let unshown = signs::unshown(old);
+    if unshown != old && plain.text.contains(&*unshown) {
+        let cause = format!(
+            "the old text of {which} has signs in it (\\u{{…}}, \u{2400}) that only show what the file has"
+        );
+        let hint = "give the character itself there (in JSON \\u and four digits), or a piece without it; nothing was \
+                    changed";
+        return Problem::new("no match", cause, hint);
     }
     if without_numbers(old).is_some_and(|old| plain.text.contains(&*old)) {
         let cause =

@@ -44,6 +44,7 @@ mod search_files;
 mod searching;
 mod seen;
 mod session;
+mod signs;
 mod tool;
 mod typed;
 mod visible;

@@ -16,6 +16,7 @@ use crate::encoding::{Bom, Encoding};
 use crate::mask::unwritten::check_new;
 use crate::output::{Problem, Told, blocking};
 use crate::seen::{Seen, Since};
+use crate::signs;
 use crate::tool::Context;
 use crate::typed::TypedTool;
 use crate::workspace::{Content, Location, Replaced, There, Workspace, Written};
@@ -217,6 +218,10 @@ fn as_before(old: &[u8], content: &str) -> Result<(Vec<u8>, String), Problem> {
     };
     if content.contains(LOST) && told.decode(old).is_flawed() {
         return Err(would_lose("the content"));
+    }
+    // Most texts have no such sign, and are not compared with the file.
+    if content.contains("\\u{") || content.contains('\u{2400}') {
+        signs::check(content, told.decode(old).text(), "the content")?;
     }
     let (given, ends) = with_ends(old, told, content);
     kept.push_str(ends);

@@ -305,3 +305,23 @@ async fn t03_a_long_piece_is_not_given_a_false_cause() {
     let words = "its first 200 lines are there, the 61 after them were not compared";
     room.refused("edit_file", &edit("a.txt", &lines("other\n"), "x"), words).await;
 }
+
+#[tokio::test]
+async fn t03_signs_for_what_cannot_be_seen_are_not_written_for_it() {
+    let room = Room::holding("a.txt", "a\u{200b}b\nother\n");
+    let whole = arguments(&[("path", "a.txt"), ("content", "a\\u{200b}b\nOTHER\n")]);
+    room.refused("write_file", &whole, "which only shows U+200B of the file").await;
+    room.refused("edit_file", &edit("a.txt", "other", "\\u{200b}"), "which only shows U+200B of the file")
+        .await;
+    room.refused("edit_file", &edit("a.txt", "a\\u{200b}b", "x"), "that only show what the file has").await;
+    // The character itself is meant.
+    let text = "edited 1 place in a.txt (line 1)";
+    room.check("edit_file", &edit("a.txt", "a\u{200b}b", "ab"), Outcome::Ok, text).await;
+    // The file has none any more, or has the text of the sign too.
+    room.check("edit_file", &edit("a.txt", "ab", "\\u{200b}"), Outcome::Ok, text).await;
+    let late = ["line\n".repeat(2_000).as_bytes(), b"x\0y\n"].concat();
+    room.put("b.txt", late);
+    room.refused("edit_file", &edit("b.txt", "x\u{2400}y", "z"), "that only show what the file has").await;
+    room.refused("edit_file", &edit("b.txt", "line\nx", "\u{2400}"), "which only shows U+0000 of the file")
+        .await;
+}
