@@ -23,7 +23,9 @@ pub(super) fn give(
     file.set_permissions(Permissions::from_mode(mode))?;
     let mut lost = Vec::new();
     for name in old.map(attributes).unwrap_or_default() {
-        if old.is_none_or(|old| carry_over(old, file, &name).is_err()) {
+        // What an ACL says of the group of a file would be said of another.
+        let is_of_other = name == ACL && group == Group::Other;
+        if is_of_other || old.is_none_or(|old| carry_over(old, file, &name).is_err()) {
             lost.push(name);
         }
     }

@@ -101,6 +101,36 @@ async fn t03_attributes_and_rights_of_single_users_stay() {
     assert_eq!((get("user.note"), get(ACL), mode(&room, "a.txt")), (b"kept".to_vec(), acl, 0o660));
 }
 
+/// An ACL has rights of the group in it, whichever group that is.
+#[cfg(target_os = "linux")]
+#[test]
+fn t03_an_acl_does_not_pass_to_another_group() {
+    use rustix::fs::{XattrFlags, getxattr, setxattr};
+    const ACL: &str = "system.posix_acl_access";
+    let room = Arc::new(Room::holding("a.txt", "one\n"));
+    room.sh("chmod 777 .");
+    // Version 2; the owner, user 1234 and the group rw, all of those rw at most, others nothing.
+    let none = u32::MAX;
+    let mut acl = 2_u32.to_le_bytes().to_vec();
+    for (whose, may, id) in [(1_u16, 6_u16, none), (2, 6, 1234), (4, 6, none), (16, 6, none), (32, 0, none)] {
+        acl.extend([&whose.to_le_bytes()[..], &may.to_le_bytes(), &id.to_le_bytes()].concat());
+    }
+    let path = room.path("a.txt");
+    let is_set = setxattr(&path, ACL, &acl, XattrFlags::empty()).is_ok();
+    if !is_set || chown(&path, Some(65_534), Some(4321)).is_err() {
+        // This disk has none, or only root may make such a file.
+        return;
+    }
+    let ours = Arc::clone(&room);
+    unprivileged(move || {
+        let text = wait(ours.text("write_file", &write("a.txt", "two\n")));
+        assert!(text.contains("not kept of it: system.posix_acl_access"), "{text}");
+    });
+    let mut value = [0; 1_000];
+    assert!(getxattr(&path, ACL, &mut value).is_err());
+    assert_eq!((room.get("a.txt"), mode(&room, "a.txt")), (b"two\n".to_vec(), 0o600));
+}
+
 #[tokio::test]
 async fn t03_rights_of_the_old_program_are_not_given_to_a_new_one() {
     let room = Room::holding("a.sh", "one\n");
