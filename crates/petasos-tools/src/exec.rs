@@ -24,7 +24,7 @@ use crate::kept::Kept;
 use crate::mask::Mask;
 use crate::output::{Problem, Source, Told};
 use crate::tool::Context;
-use running::{Ending, Exit, Left, Output, Running, within};
+use running::{Ending, Exit, Left, Output, Running};
 
 /// How long what a command left in the background may take to end by itself.
 const LINGER: Duration = Duration::from_millis(300);
@@ -32,8 +32,6 @@ const LINGER: Duration = Duration::from_millis(300);
 const GRACE: Duration = Duration::from_secs(1);
 /// How long what was killed may take to be gone.
 const AFTER_KILL: Duration = Duration::from_millis(200);
-/// How long output is waited for when no process of the command is left: somebody else may hold its pipe.
-pub(crate) const DRAIN: Duration = Duration::from_millis(200);
 /// How often a group is looked for that was asked to end. To look is to go through all processes there are.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -111,7 +109,7 @@ async fn watch(
     let (mut stop, limit) = (context.stop.clone(), Instant::now() + run.bounds.limit);
     let enough = Notify::new();
     let mut keeping = pin!(keep(&mut output, kept, &enough, run, context).fuse());
-    let end = loop {
+    let mut end = loop {
         tokio::select! {
             // Output last: there may be always more.
             biased;
@@ -127,13 +125,14 @@ async fn watch(
         tokio::select! {
             biased;
             left = &mut ended => break left,
-            _ = &mut keeping, if !keeping.is_terminated() => {}
+            kept = &mut keeping, if !keeping.is_terminated() => if kept == Keeping::TooMuch { end = End::TooMuch },
         }
     };
-    if !keeping.is_terminated() && within(DRAIN, &mut keeping).await.is_none() {
-        // What was read is always kept in whole.
+    if !keeping.is_terminated() {
         enough.notify_one();
-        keeping.await;
+        if keeping.await == Keeping::TooMuch {
+            end = End::TooMuch;
+        }
     }
     (end, left)
 }
@@ -145,6 +144,8 @@ enum Keeping {
     TooMuch,
 }
 
+/// Keeps all that is said until it is enough. What waits in the pipe then is kept too, however long the disk takes for it:
+/// all that the command said is in there. What comes later is somebody else's, who may hold the pipe for ever.
 async fn keep(
     output: &mut Output,
     kept: &mut Kept,
@@ -153,15 +154,24 @@ async fn keep(
     context: &Context,
 ) -> Keeping {
     let mut piece = vec![0; 64 * 1024];
+    let mut rest = None;
     loop {
-        let read = tokio::select! {
-            biased;
-            () = enough.notified() => return Keeping::Done,
-            read = output.read(&mut piece) => read,
+        let read = match rest {
+            Some(0) => return Keeping::Done,
+            Some(_) => output.read(&mut piece).await,
+            None => tokio::select! {
+                biased;
+                () = enough.notified() => {
+                    rest = Some(output.waiting());
+                    continue;
+                }
+                read = output.read(&mut piece) => read,
+            },
         };
         if read.is_empty() {
             return Keeping::Done;
         }
+        rest = rest.map(|rest: u64| rest.saturating_sub(read.len() as u64));
         kept.push(read, context).await;
         if kept.bytes() > run.bounds.most_output {
             return Keeping::TooMuch;
@@ -223,13 +233,16 @@ pub(crate) fn exited(exit: Exit) -> (Outcome, String, Option<i32>) {
     }
 }
 
-/// What a code says that a shell gives for a program.
+/// What a code says that a shell gives for a program. Most above 128 are a program's own, as 129 is for an option that git does
+/// not know: only those are explained that signals usually end a program with.
 fn meaning(code: i32) -> String {
     match code {
         126 => "; 126: what was to run is there and may not be run".to_owned(),
         127 => "; 127: a command was not found".to_owned(),
-        137 => "; 137 = 128 + 9: killed by signal 9, often for want of memory".to_owned(),
-        129..=159 => format!("; {code} = 128 + {}: killed by signal {}", code - 128, code - 128),
+        137 => "; usually 128 + 9: killed by signal 9, often for want of memory".to_owned(),
+        130 | 134 | 135 | 136 | 139 | 141 | 143 => {
+            format!("; usually 128 + {}: killed by signal {}", code - 128, code - 128)
+        }
         _ => String::new(),
     }
 }

@@ -129,6 +129,12 @@ impl Output {
         let length = self.0.read(piece).await.unwrap_or_default();
         piece.get(..length).unwrap_or_default()
     }
+
+    /// How many bytes wait in the pipe.
+    pub(crate) fn waiting(&self) -> u64 {
+        // There is no pipe that cannot say it.
+        rustix::io::ioctl_fionread(&self.0).unwrap_or_default()
+    }
 }
 
 /// A program in the folder of a run, with the environment of commands.

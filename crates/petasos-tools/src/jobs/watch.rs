@@ -10,8 +10,8 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::{Answer, Ask, Asked, Patience};
-use crate::exec::running::{Ending, Exit, Full, Left, Output, Running, within};
-use crate::exec::{DRAIN, Kind, Run, exited, note};
+use crate::exec::running::{Ending, Exit, Full, Left, Output, Running};
+use crate::exec::{Kind, Run, exited, note};
 use crate::kept::{Flow, Kept};
 use crate::output::{Problem, Shown};
 use crate::tool::{Context, Stop};
@@ -225,11 +225,13 @@ impl Watched {
         self.over(why, left, piece).await;
     }
 
-    /// Takes in what is still to be read. No process is left that could say more, but somebody else may hold its pipe.
+    /// Takes in what is still to be read, however long the disk takes for it. No process is left that could say more, but
+    /// somebody else may hold its pipe.
     async fn over(&mut self, why: Why, left: Left, piece: &mut [u8]) {
-        let until = Instant::now() + DRAIN;
-        while why != Why::TooMuch && self.output.is_some() && Instant::now() <= until {
-            let Some(length) = within(DRAIN, read(&mut self.output, piece)).await else { break };
+        let mut rest = self.output.as_ref().filter(|_| why != Why::TooMuch).map_or(0, Output::waiting);
+        while rest > 0 && self.output.is_some() {
+            let length = read(&mut self.output, piece).await;
+            rest = rest.saturating_sub(length as u64);
             self.kept.push(piece.get(..length).unwrap_or_default(), &self.context).await;
         }
         self.stage = Stage::Over(why, left);

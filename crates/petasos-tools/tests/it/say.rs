@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use petasos_core::approval::{Action, Approved, Grants, Policy, Proposal, Rule, Verdict, judge};
@@ -168,13 +169,18 @@ pub fn approved(proposal: Proposal) -> Approved {
 
 /// Blobs in memory.
 #[derive(Debug, Default)]
-pub struct Memory(pub Mutex<BTreeMap<String, Vec<u8>>>, AtomicUsize);
+pub struct Memory(pub Mutex<BTreeMap<String, Vec<u8>>>, AtomicUsize, Mutex<Option<PathBuf>>);
 
 impl Memory {
     pub fn only(&self) -> Vec<u8> {
         let kept = self.0.lock().unwrap();
         assert_eq!(kept.len(), 1);
         kept.values().next().unwrap().clone()
+    }
+
+    /// The disk is slow from now on: a write takes until the process is gone whose number stands in the file, and on.
+    pub fn slow_until_gone(&self, file: PathBuf) {
+        *self.2.lock().unwrap() = Some(file);
     }
 
     /// The most bytes that came at once.
@@ -218,7 +224,19 @@ impl BlobWriter for Writing {
     fn write(&mut self, bytes: Vec<u8>) -> BoxFuture<'_, Result<(), BlobTrouble>> {
         self.0.1.fetch_max(bytes.len(), Ordering::Relaxed);
         self.1.extend(bytes);
-        Box::pin(std::future::ready(Ok(())))
+        let slow = self.0.2.lock().unwrap().take();
+        Box::pin(async move {
+            if let Some(file) = slow {
+                let pid = std::fs::read_to_string(file).unwrap();
+                let place = PathBuf::from("/proc").join(pid.trim());
+                while place.exists() {
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                }
+                // Far longer than anything of a command is waited for.
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+            Ok(())
+        })
     }
 
     fn finish(self: Box<Self>) -> BoxFuture<'static, Result<BlobName, BlobTrouble>> {

@@ -262,9 +262,11 @@ async fn t04_codes_of_the_shell_are_explained() {
     };
     check("exit 126", "exit code 126 (failed; 126: what was to run is there and may not be run)").await;
     check("exit 127", "exit code 127 (failed; 127: a command was not found)").await;
-    let text = "exit code 137 (failed; 137 = 128 + 9: killed by signal 9, often for want of memory)";
+    let text = "exit code 137 (failed; usually 128 + 9: killed by signal 9, often for want of memory)";
     check("exit 137", text).await;
-    check("exit 143", "exit code 143 (failed; 143 = 128 + 15: killed by signal 15)").await;
+    check("exit 143", "exit code 143 (failed; usually 128 + 15: killed by signal 15)").await;
+    check("exit 129", "exit code 129 (failed)").await;
+    check("exit 131", "exit code 131 (failed)").await;
     check("exit 200", "exit code 200 (failed)").await;
 }
 
@@ -275,4 +277,18 @@ fn is_any_in(folder: &str) -> bool {
     processes
         .filter_map(|process| std::fs::read_link(process.path().join("cwd")).ok())
         .any(|cwd| cwd.to_string_lossy().trim_end_matches(" (deleted)") == folder)
+}
+
+/// The first write to the disk takes until the command is over and longer; the rest of its output waits in the pipe.
+#[tokio::test]
+async fn t04_all_output_is_kept_when_the_disk_is_slow() {
+    let room = Room::new();
+    room.blobs.slow_until_gone(room.path("pid"));
+    let script = command("echo $$ > pid; seq 1 20000; echo LAST LINE");
+    let output = room.call("run_command", &script).await;
+    let text = output.for_model.text();
+    assert_eq!(output.outcome, Outcome::Ok, "{text}");
+    assert!(text.ends_with("\n20000\nLAST LINE\n"), "{text}");
+    let lines: String = (1..=20_000).map(|line| format!("{line}\n")).collect();
+    assert_eq!(String::from_utf8(room.blobs.only()).unwrap(), format!("{lines}LAST LINE\n"));
 }
