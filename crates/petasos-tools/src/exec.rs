@@ -91,8 +91,14 @@ pub(crate) fn words(command: &str) -> Vec<Text> {
 /// Runs a command until nothing of it is left.
 pub(crate) async fn exec(run: Run, context: &Context) -> Result<Told, Problem> {
     let mut kept = Kept::new(context);
-    // Also if it is to stop by now: something may run already, and is ended as everything is.
-    let (running, output) = Running::begin(&run, Kind::Call).await?;
+    let mut stop = context.stop.clone();
+    let (running, output) = match Running::begin(&run, Kind::Call, &mut stop).await {
+        Ok(begun) => begun,
+        Err(problem) if stop.is_raised() => {
+            return Ok(Told { outcome: Outcome::CutShort, ..Told::from(problem) });
+        }
+        Err(problem) => return Err(problem),
+    };
     let (end, left) = watch(running, output, &run, &mut kept, context).await;
     Ok(told(&run, end, left, kept, context).await)
 }
@@ -215,6 +221,7 @@ pub(crate) fn note(left: &Left) -> String {
         Left::Nothing => String::new(),
         Left::Background => "[what it left running in the background was stopped]\n".to_owned(),
         Left::Some(pids) => format!("[processes of it could not be ended: {pids}]\n"),
+        Left::Ending => "[what is left of it is still being ended]\n".to_owned(),
         Left::Unknown => {
             "[its guardian was ended by something else: processes of it may be left]\n".to_owned()
         }

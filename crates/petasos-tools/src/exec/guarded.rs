@@ -1,19 +1,21 @@
 //! What we hold of a command that has a guardian.
 
 use std::io::{self, PipeWriter};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::Stdio;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal};
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
-use tokio::process::{Child, ChildStdin, ChildStdout};
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::process::Child;
 
 use super::guardian::word;
 use super::local::Group;
 use super::running::{Ending, Exit, Full, Left, program, within};
-use super::tree::Tree;
 use super::{Kind, LINGER, Run};
+use crate::tool::Stop;
 
 /// How long a guardian may take to begin a command: it only guards against one that was stopped.
 const BEGIN: Duration = Duration::from_secs(10);
@@ -24,12 +26,12 @@ const END: Duration = Duration::from_millis(1_800);
 #[derive(Debug)]
 pub(crate) struct Guarded {
     /// None when it was given up.
-    control: Option<ChildStdin>,
-    told: Lines<BufReader<ChildStdout>>,
+    control: Option<OwnedWriteHalf>,
+    told: Lines<BufReader<OwnedReadHalf>>,
     heard: Heard,
     /// The shell as long as it runs, for the case that its guardian is ended by somebody else.
     shell: Option<Pid>,
-    /// Ends by itself.
+    /// Ends by itself, when nothing of the command is left. It is never killed: all that it guards would be free.
     guardian: Child,
 }
 
@@ -58,24 +60,35 @@ pub(super) enum Begun {
     Running(Box<Guarded>),
     /// The command cannot be begun, and why.
     Failed(String),
+    /// It was called off before it began.
+    CalledOff,
     /// There is no guardian where it should be.
     NoGuardian,
 }
 
 impl Guarded {
-    pub(super) async fn begin(guardian: &Path, run: &Run, kind: Kind, stderr: PipeWriter) -> Begun {
+    pub(super) async fn begin(
+        guardian: &Path,
+        run: &Run,
+        kind: Kind,
+        stderr: PipeWriter,
+        stop: &mut Stop,
+    ) -> Begun {
         let mut command = program(run, guardian);
-        command.arg0("petasos").arg(word()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr);
-        let Ok(mut child) = command.spawn() else { return Begun::NoGuardian };
-        // It holds our end of the pipe, which would never end with it open.
-        drop(command);
-        let (Some(control), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-            return Begun::NoGuardian;
+        // No pipes: those can be opened by others through `/proc`, and a socket cannot.
+        let ends = lines().and_then(|(ours, its)| Ok((ours, its.try_clone()?, its)));
+        let ((told, control), stdin, stdout) = match ends {
+            Ok(ends) => ends,
+            Err(error) => return Begun::Failed(error.to_string()),
         };
+        command.arg0("petasos").arg(word()).stdin(stdin).stdout(stdout).stderr(stderr);
+        let Ok(child) = command.spawn() else { return Begun::NoGuardian };
+        // It holds its ends of the pipe and the socket, which would never end with them open.
+        drop(command);
         // From now on whoever drops this ends what may run by then.
         let mut guarded = Box::new(Self {
             control: Some(control),
-            told: BufReader::new(stdout).lines(),
+            told: BufReader::new(told).lines(),
             heard: Heard::default(),
             shell: None,
             guardian: child,
@@ -84,19 +97,32 @@ impl Guarded {
             Kind::Call => "call",
             Kind::Job => "job",
         };
-        let begun = async {
+        let ready = async {
             // One that is no guardian reads nothing, and says nothing either.
             guarded.ask(kind, &run.command).await.ok();
-            if next(&mut guarded.told).await.as_deref() != Some("begins") {
-                return None;
-            }
-            // From here on something may have run, and nothing else may run it again.
-            Some(next(&mut guarded.told).await)
+            next(&mut guarded.told).await.is_some_and(|line| line == "begins")
         };
-        let line = match within(BEGIN, begun).await {
-            Some(Some(line)) => line,
-            Some(None) => return Begun::NoGuardian,
-            None => return Begun::Failed("its guardian did not begin it".to_owned()),
+        let not_begun = tokio::select! {
+            biased;
+            () = stop.raised() => Some(Begun::CalledOff),
+            is_ready = within(BEGIN, ready) => match is_ready {
+                Some(true) => None,
+                Some(false) => Some(Begun::NoGuardian),
+                None => Some(Begun::Failed("its guardian did not begin it".to_owned())),
+            },
+        };
+        if let Some(not_begun) = not_begun {
+            // It guards nothing yet, if it is a guardian at all.
+            guarded.guardian.start_kill().ok();
+            return not_begun;
+        }
+        let begun = async {
+            // From here on something may have run, and nothing else may run it again.
+            guarded.ask("go", "").await.ok();
+            next(&mut guarded.told).await
+        };
+        let Some(line) = within(BEGIN, begun).await else {
+            return Begun::Failed("its guardian did not begin it".to_owned());
         };
         match line.as_deref().and_then(|line| line.split_once(' ')) {
             Some(("failed", why)) => return Begun::Failed(why.to_owned()),
@@ -125,6 +151,7 @@ impl Guarded {
     }
 
     pub(super) async fn end(&mut self, ending: Ending) -> Left {
+        self.wake();
         let time = match ending {
             Ending::Exited => END + LINGER,
             Ending::Asked => {
@@ -135,11 +162,10 @@ impl Guarded {
         if let Some(left) = within(time, self.over()).await {
             return left;
         }
-        // Stopped by somebody, most likely.
-        self.kill();
-        self.guardian.start_kill().ok();
-        self.heard.over = Some(Left::Unknown);
-        Left::Unknown
+        // There are many, or the machine has no time. It goes on until nothing is left, also without us.
+        self.let_go();
+        self.heard.over = Some(Left::Ending);
+        Left::Ending
     }
 
     pub(super) async fn give(&mut self, text: &str) -> Result<(), Full> {
@@ -157,14 +183,18 @@ impl Guarded {
         within(END, answered).await.unwrap_or(Err(Full))
     }
 
-    /// Kills what is found now, without a wait; its guardian sees to the rest when its life line is closed.
-    fn kill(&mut self) {
-        if let Some(guardian) = self.guardian.id().and_then(|id| Pid::from_raw(id.cast_signed())) {
-            let mut tree = Tree::default();
-            tree.grow(guardian);
-            tree.signal(Signal::KILL);
-        }
+    /// Its guardian kills all when its life line is closed.
+    fn let_go(&mut self) {
         self.control = None;
+        self.wake();
+    }
+
+    /// The command may have stopped its guardian, which does nothing then.
+    fn wake(&self) {
+        if let Some(guardian) = self.guardian.id().and_then(|id| Pid::from_raw(id.cast_signed())) {
+            // It may have ended by itself.
+            kill_process(guardian, Signal::CONT).ok();
+        }
     }
 
     async fn ask(&mut self, what: &str, text: &str) -> io::Result<()> {
@@ -207,7 +237,7 @@ impl Guarded {
 impl Drop for Guarded {
     fn drop(&mut self) {
         if self.heard.over.is_none() {
-            self.kill();
+            self.let_go();
         }
     }
 }
@@ -220,12 +250,19 @@ fn exit(how: &str) -> Exit {
     }
 }
 
+/// Our end of its lines, and its own.
+fn lines() -> io::Result<((OwnedReadHalf, OwnedWriteHalf), OwnedFd)> {
+    let (ours, its) = UnixStream::pair()?;
+    ours.set_nonblocking(true)?;
+    Ok((tokio::net::UnixStream::from_std(ours)?.into_split(), its.into()))
+}
+
 /// Its next line; none when it has ended. May be dropped and called anew.
-async fn next(told: &mut Lines<BufReader<ChildStdout>>) -> Option<String> {
+async fn next(told: &mut Lines<BufReader<OwnedReadHalf>>) -> Option<String> {
     told.next_line().await.ok().flatten()
 }
 
-async fn ask(control: &mut ChildStdin, what: &str, text: &str) -> io::Result<()> {
+async fn ask(control: &mut OwnedWriteHalf, what: &str, text: &str) -> io::Result<()> {
     control.write_all(format!("{what} {}\n{text}", text.len()).as_bytes()).await?;
     control.flush().await
 }

@@ -5,9 +5,10 @@
 //! begins: whoever loses its parent, also after a double fork or `setsid`, becomes its child. So `waitpid` saying that
 //! there is no child is the proof that nothing is left.
 //!
-//! Its descriptors: **stdin** is control and life line (a run, then `end`, `kill` and input; at its end, however we came
-//! to ours, all is killed at once), **stdout** tells lines (`begins` before anything runs, `started PID`, `exited code N`, `exited signal N`, `left`,
-//! `given` or `full` after input, then `gone` or `stay PIDS`), **stderr** is the output of the command, which never gets the other two.
+//! Its descriptors: **stdin** is control and life line (a run, `go`, then `end` and input; at its end, however we came
+//! to ours, all is killed at once), **stdout** tells lines (`begins` before anything runs, then it waits for `go`; `started PID`, `exited code N`,
+//! `exited signal N`, `left`, `given` or `full` after input, `stay PIDS` of those that it goes on killing, `gone`), **stderr** is the output of the command.
+//! The first two are one socket: what it holds cannot be opened through `/proc`, as a pipe can.
 //! It is told the command on stdin, so that no `pkill -f` of the command meets it, and has no environment but the
 //! command's.
 
@@ -19,9 +20,11 @@ use std::process::{ChildStdin, Command, ExitCode, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::time::{Duration, Instant};
 
+use rustix::fs::{FileType, fstat};
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process_group, set_child_subreaper, setsid, wait,
+    DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process_group, set_child_subreaper,
+    set_dumpable_behavior, setsid, wait,
 };
 
 use super::tree::Tree;
@@ -33,8 +36,10 @@ const WORD: &str = "petasos-guardian";
 const LONGEST: u64 = 1024 * 1024;
 /// Pieces of input that wait for a command to read them.
 const WAITING: usize = 16;
-/// How often it is killed; then who is left is told.
+/// How often it is killed before it is told who is left. It is killed again until there is none.
 const KILLS: u8 = 3;
+/// How many times longer the wait between two kills becomes.
+const SLOWEST: u8 = 25;
 /// How often is looked for what began while the others were stopped. What goes on beginning others is stopped sooner or
 /// later, as those that are stopped begin none.
 const ROUNDS: u8 = 64;
@@ -60,6 +65,7 @@ enum Event {
 /// What is asked of it.
 enum Control {
     Run { command: String, kind: Kind },
+    Go,
     End,
     Kill,
     Input(Vec<u8>),
@@ -86,14 +92,34 @@ struct Guardian {
 }
 
 fn serve() -> ExitCode {
+    // Nothing below looks into it either. And whoever calls it from a shell is no petasos.
+    let is_hidden = set_dumpable_behavior(DumpableBehavior::NotDumpable).is_ok();
+    let is_line = fstat(io::stdin()).is_ok_and(|stdin| FileType::from_raw_mode(stdin.st_mode).is_socket());
+    if !is_hidden || !is_line {
+        return ExitCode::FAILURE;
+    }
     let (events, happened) = channel();
     let asked = events.clone();
-    std::thread::spawn(move || listen(&asked));
+    let (begin_to_reap, begun) = channel();
+    // Before the shell: without them nobody would guard it.
+    let is_ready = thread(move || listen(&asked)).is_ok()
+        && thread(move || {
+            if begun.recv().is_ok() {
+                reap(&events)
+            }
+        })
+        .is_ok();
+    if !is_ready {
+        return ExitCode::FAILURE;
+    }
     let Ok(Event::Asked(Control::Run { command, kind })) = happened.recv() else { return ExitCode::FAILURE };
-    tell("begins");
+    // Who does not hear it, or does not say so, has called it off.
+    if say("begins").is_err() || !matches!(happened.recv(), Ok(Event::Asked(Control::Go))) {
+        return ExitCode::FAILURE;
+    }
     match Guardian::begin(&command, kind) {
         Ok(guardian) => {
-            std::thread::spawn(move || reap(&events));
+            begin_to_reap.send(()).ok();
             guardian.watch(&happened);
             ExitCode::SUCCESS
         }
@@ -118,10 +144,9 @@ impl Guardian {
         let mut child = shell.spawn()?;
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or(Errno::INVAL)?;
         tell(&format!("started {pid}"));
-        let input = child.stdin.take().map(|stdin| {
+        let input = child.stdin.take().and_then(|stdin| {
             let (input, given) = sync_channel(WAITING);
-            std::thread::spawn(move || hand_on(&given, stdin));
-            input
+            thread(move || hand_on(&given, stdin)).ok().map(|()| input)
         });
         Ok(Self { shell: pid, kind, phase: Phase::Running, until: None, input })
     }
@@ -139,7 +164,7 @@ impl Guardian {
                 Ok(Event::Asked(Control::End)) => self.ask_to_end(),
                 Ok(Event::Asked(Control::Input(input))) => self.take(input),
                 // One command is all that a guardian begins.
-                Ok(Event::Asked(Control::Kill | Control::Run { .. }))
+                Ok(Event::Asked(Control::Kill | Control::Run { .. } | Control::Go))
                 | Err(RecvTimeoutError::Disconnected) => {
                     self.kill(0);
                 }
@@ -149,8 +174,12 @@ impl Guardian {
                         self.ask_to_end();
                     }
                     Phase::Asked => self.kill(0),
-                    Phase::Killed(times) if times < KILLS => self.kill(times),
-                    Phase::Killed(_) => return tell(&format!("stay {}", below().numbers())),
+                    Phase::Killed(times) => {
+                        if times == KILLS {
+                            tell(&format!("stay {}", below().numbers()));
+                        }
+                        self.kill(times);
+                    }
                 },
             }
         }
@@ -170,10 +199,12 @@ impl Guardian {
 
     fn ask_to_end(&mut self) {
         if matches!(self.phase, Phase::Running | Phase::Lingering) {
-            self.signal(Signal::TERM);
-            // One that is stopped hears nothing until it goes on.
-            self.signal(Signal::CONT);
+            // From now on, however long it takes to reach them all.
             self.enter(Phase::Asked, GRACE);
+            let all = below();
+            self.signal(&all, Signal::TERM);
+            // One that is stopped hears nothing until it goes on.
+            self.signal(&all, Signal::CONT);
         }
     }
 
@@ -186,15 +217,13 @@ impl Guardian {
             }
             stopped.signal(Signal::STOP);
         }
-        if stopped.is_empty() {
-            self.signal(Signal::KILL);
-        }
-        stopped.signal(Signal::KILL);
-        self.enter(Phase::Killed(times + 1), AFTER_KILL);
+        self.signal(&stopped, Signal::KILL);
+        // Those that it was told of cannot be killed soon, if ever.
+        let wait = AFTER_KILL.saturating_mul(u32::from(times.saturating_sub(KILLS).clamp(1, SLOWEST)));
+        self.enter(Phase::Killed(times.saturating_add(1)), wait);
     }
 
-    fn signal(&self, signal: Signal) {
-        let all = below();
+    fn signal(&self, all: &Tree, signal: Signal) {
         if all.is_empty() {
             // No `/proc`: the group is all that is known. There may be none left, which is what is wanted.
             kill_process_group(self.shell, signal).ok();
@@ -225,8 +254,17 @@ fn below() -> Tree {
 
 /// Nobody may be left to hear it.
 fn tell(line: &str) {
+    say(line).ok();
+}
+
+fn say(line: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
-    writeln!(stdout, "{line}").and_then(|()| stdout.flush()).ok();
+    writeln!(stdout, "{line}").and_then(|()| stdout.flush())
+}
+
+/// There may be no room for another.
+fn thread(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    std::thread::Builder::new().spawn(work).map(drop)
 }
 
 /// Waits for whatever ends below.
@@ -268,6 +306,7 @@ fn read(stdin: &mut impl BufRead) -> Option<Control> {
     match what {
         "call" => Some(Control::Run { command: String::from_utf8(bytes).ok()?, kind: Kind::Call }),
         "job" => Some(Control::Run { command: String::from_utf8(bytes).ok()?, kind: Kind::Job }),
+        "go" => Some(Control::Go),
         "end" => Some(Control::End),
         "input" => Some(Control::Input(bytes)),
         _ => None,

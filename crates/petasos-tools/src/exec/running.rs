@@ -15,6 +15,7 @@ use super::guarded::{Begun, Guarded};
 use super::local::Local;
 use super::{Kind, LOOK, Run, environment};
 use crate::output::Problem;
+use crate::tool::Stop;
 
 /// A command under way. Dropping it ends all of it that can be reached.
 #[derive(Debug)]
@@ -45,6 +46,8 @@ pub(crate) enum Left {
     Background,
     /// These could not be ended.
     Some(String),
+    /// Its guardian ends them still.
+    Ending,
     /// Its guardian was ended by somebody else, and nobody knows.
     Unknown,
 }
@@ -63,15 +66,19 @@ pub(crate) enum Ending {
 pub(crate) struct Full;
 
 impl Running {
-    /// Begins a command.
-    pub(crate) async fn begin(run: &Run, kind: Kind) -> Result<(Self, Output), Problem> {
+    /// Begins a command, if it is not to stop before.
+    pub(crate) async fn begin(run: &Run, kind: Kind, stop: &mut Stop) -> Result<(Self, Output), Problem> {
+        if stop.is_raised() {
+            return Err(called_off());
+        }
         let (reader, writer) = io::pipe().map_err(|error| not_begun(&error.to_string()))?;
         let output = Output::new(reader).map_err(|error| not_begun(&error.to_string()))?;
         if let Some(guardian) = &run.bounds.guardian {
             let stderr = writer.try_clone().map_err(|error| not_begun(&error.to_string()))?;
-            match Guarded::begin(guardian, run, kind, stderr).await {
+            match Guarded::begin(guardian, run, kind, stderr, stop).await {
                 Begun::Running(guarded) => return Ok((Self::Guarded(guarded), output)),
                 Begun::Failed(why) => return Err(not_begun(&why)),
+                Begun::CalledOff => return Err(called_off()),
                 // It cannot be run: nothing has begun.
                 Begun::NoGuardian => {}
             }
@@ -161,6 +168,11 @@ pub(crate) async fn within<T>(time: Duration, work: impl Future<Output = T>) -> 
             return None;
         }
     }
+}
+
+fn called_off() -> Problem {
+    let cause = "the call was stopped before the command began; nothing of it has run";
+    Problem::new("stopped", cause, "run it again if it is still wanted")
 }
 
 fn not_begun(why: &str) -> Problem {

@@ -80,7 +80,8 @@ impl Watch {
         asked: mpsc::Receiver<Asked>,
         is_over: Arc<AtomicBool>,
     ) -> Result<Self, Problem> {
-        let (running, output) = Running::begin(&run, Kind::Job).await?;
+        let mut stop = context.stop.clone();
+        let (running, output) = Running::begin(&run, Kind::Job, &mut stop).await?;
         let (kept, began) = (Kept::new(&context), Instant::now());
         let job = Watched {
             id: 0,

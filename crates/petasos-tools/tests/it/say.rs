@@ -47,6 +47,11 @@ impl Room {
         Self::as_it_is(Options::default())
     }
 
+    /// Commands have this program as their guardian.
+    pub fn guarded_by(guardian: PathBuf) -> Self {
+        Self::as_it_is(Options { guardian: Some(guardian), ..Options::default() })
+    }
+
     fn as_it_is(options: Options) -> Self {
         let outside = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(outside.path().join("w/proj")).unwrap();

@@ -292,3 +292,61 @@ async fn t04_all_output_is_kept_when_the_disk_is_slow() {
     let lines: String = (1..=20_000).map(|line| format!("{line}\n")).collect();
     assert_eq!(String::from_utf8(room.blobs.only()).unwrap(), format!("{lines}LAST LINE\n"));
 }
+
+#[tokio::test]
+async fn t04_a_command_cannot_hold_the_life_line_of_its_guardian_nor_speak_for_it() {
+    let room = Room::new();
+    let open = "for fd in 0 1; do for way in '<' '>'; do sh -c \"exec 9$way/proc/$PPID/fd/$fd\" 2>/dev/null && echo held; done; done";
+    let script = format!("grep -q guardian /proc/$PPID/cmdline || exit 9; {open}; exit 5");
+    room.check("run_command", &command(&script), Outcome::Error, "exit code 5 (failed)\n(no output)").await;
+    let script = "(exec 8>/proc/$PPID/fd/1; echo 'exited code 0' >&8; echo gone >&8) 2>/dev/null; exit 5";
+    room.check("run_command", &command(script), Outcome::Error, "exit code 5 (failed)\n(no output)").await;
+}
+
+/// A guardian serves nobody else: its word on a command line runs nothing.
+#[test]
+fn t04_a_guardian_that_is_called_from_a_shell_runs_nothing() {
+    let room = Room::new();
+    let guardian = env!("CARGO_BIN_EXE_petasos-guardian");
+    room.sh(&format!("printf 'call 9\\ntouch run;go 0\\n' | {guardian} petasos-guardian; [ ! -e run ]"));
+}
+
+#[tokio::test]
+async fn t04_a_command_that_was_called_off_never_begins() {
+    let room = Room::new();
+    let (raise, context) = room.context();
+    raise.send(true).unwrap();
+    let output = room.call_in("run_command", &command("touch run"), context).await;
+    let never = |output: &ToolOutput| {
+        assert_eq!(output.outcome, Outcome::CutShort);
+        let cause = &crate::say::trouble(output.for_model.text())["cause"];
+        assert_eq!(cause, "the call was stopped before the command began; nothing of it has run");
+    };
+    never(&output);
+    assert!(!room.path("run").exists());
+
+    // While its guardian is waited for.
+    room.sh("printf '#!/bin/sh\\ncat > /dev/null\\n' > slow; chmod +x slow");
+    let slow = Room::guarded_by(room.path("slow"));
+    let (raise, context) = slow.context();
+    let arguments = command("touch run");
+    let run = slow.call_in("run_command", &arguments, context);
+    let (output, ()) = tokio::join!(run, async { raise.send(true).unwrap() });
+    never(&output);
+    assert!(!slow.path("run").exists());
+}
+
+/// A guardian that does nothing is woken to end its command, and is not killed.
+#[tokio::test]
+async fn t04_a_guardian_that_was_stopped_goes_on_and_ends_all() {
+    let room = Room::new();
+    let script = "grep -q guardian /proc/$PPID/cmdline || exit 9; trap '' TERM; echo $$ > pid; kill -STOP $PPID; sleep 300; true";
+    let call = command(script).replace('}', r#","timeout_s":1}"#);
+    let output = room.call("run_command", &call).await;
+    let text = output.for_model.text();
+    assert_eq!(output.outcome, Outcome::TimedOut, "{text}");
+    assert!(!text.contains("by something else"), "{text}");
+    let pid = String::from_utf8(room.get("pid")).unwrap();
+    let left = room.path("").to_string_lossy().into_owned();
+    crate::say::until(|| !is_alive(&pid) && !is_any_in(&left));
+}
