@@ -5,7 +5,7 @@
 
 use std::fs;
 
-use rustix::process::{Pid, Signal, test_kill_process_group};
+use rustix::process::{Pid, Signal, getpid, test_kill_process_group};
 
 /// A process, told apart from a later one with its number by when it began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +105,10 @@ pub(super) fn is_group_there(group: Pid) -> bool {
 }
 
 fn every_process() -> Vec<Process> {
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    // That of another pid namespace has other processes under our numbers.
+    let is_ours = fs::read_link("/proc/self")
+        .is_ok_and(|own| own.to_str() == Some(getpid().as_raw_nonzero().to_string().as_str()));
+    let Some(entries) = fs::read_dir("/proc").ok().filter(|_| is_ours) else { return Vec::new() };
     let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     pids.filter_map(read).collect()
 }
@@ -116,10 +119,11 @@ fn read(pid: i32) -> Option<Process> {
     let stat = String::from_utf8_lossy(&stat).into_owned();
     // The name stands in parentheses and may hold any.
     let mut fields = stat.rsplit_once(") ")?.1.split(' ');
-    if fields.next()?.starts_with(['Z', 'X']) {
-        return None;
-    }
+    let has_ended = fields.next()?.starts_with(['Z', 'X']);
     let parent = fields.next()?.parse().ok()?;
     let group = fields.next()?.parse().ok()?;
-    Some(Process { pid, parent, group, began: fields.nth(16)?.parse().ok()? })
+    let threads: u32 = fields.nth(14)?.parse().ok()?;
+    let began = fields.nth(1)?.parse().ok()?;
+    // One whose first thread alone has ended looks the same, and goes on.
+    if has_ended && threads <= 1 { None } else { Some(Process { pid, parent, group, began }) }
 }

@@ -350,3 +350,28 @@ async fn t04_a_guardian_that_was_stopped_goes_on_and_ends_all() {
     let left = room.path("").to_string_lossy().into_owned();
     crate::say::until(|| !is_alive(&pid) && !is_any_in(&left));
 }
+
+/// It looks like one that has ended and that nobody has waited for.
+#[tokio::test]
+async fn t04_a_process_whose_first_thread_has_ended_is_found() {
+    let room = Room::new();
+    room.put("first.py", FIRST_THREAD_ENDS);
+    let script = format!("setsid python3 first.py & {WAIT_FOR_PID}; echo ok");
+    let text = "exit code 0\n[what it left running in the background was stopped]\nok\n";
+    room.check("run_command", &command(&script), Outcome::Ok, text).await;
+    let left = room.path("").to_string_lossy().into_owned();
+    assert!(!is_any_in(&left));
+}
+
+const FIRST_THREAD_ENDS: &str = r#"
+import ctypes, os, signal, threading, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+def go_on():
+    while open(f"/proc/{os.getpid()}/stat").read().rsplit(") ", 1)[1][0] != "Z":
+        time.sleep(0.01)
+    open("pid", "w").write(str(os.getpid()))
+    time.sleep(300)
+threading.Thread(target=go_on).start()
+# `exit` of one thread, by the number that the system has for it.
+ctypes.CDLL(None).syscall(60 if os.uname().machine == "x86_64" else 93, 0)
+"#;
