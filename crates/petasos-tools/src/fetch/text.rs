@@ -100,8 +100,12 @@ fn letters(media: &str, bytes: &[u8]) -> (&'static Encoding, usize) {
         let (name, value) = parameter.split_once('=')?;
         name.trim().eq_ignore_ascii_case("charset").then(|| value.trim().trim_matches(['"', '\'']).to_owned())
     });
-    let named = header.and_then(|label| Encoding::for_label(label.as_bytes())).or_else(|| own_word(bytes));
-    let encoding = match named {
+    // Some old names stand for letters that nobody reads any more; they say as little as none.
+    let known = |label: &[u8]| Encoding::for_label_no_replacement(label);
+    let has_own_word = matches!(&*essence(media), "" | "text/html" | "application/octet-stream")
+        || essence(media).ends_with("xml");
+    let own = || own_word(bytes).filter(|_| has_own_word);
+    let encoding = match header.and_then(|label| known(label.as_bytes())).or_else(own) {
         Some(encoding) => encoding,
         None if is_utf8(bytes) => UTF_8,
         None => guessed(bytes),
@@ -112,15 +116,26 @@ fn letters(media: &str, bytes: &[u8]) -> (&'static Encoding, usize) {
 /// What browsers take a page for whose letters nobody tells.
 fn guessed(bytes: &[u8]) -> &'static Encoding {
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
-    detector.feed(bytes.get(..GUESSED).unwrap_or(bytes), true);
+    // What comes before the first letter beyond ASCII says nothing, and half a letter at the end nothing either.
+    let first = bytes.iter().position(|byte| !byte.is_ascii()).unwrap_or_default();
+    let told = bytes.get(first..).unwrap_or_default();
+    detector.feed(told.get(..GUESSED).unwrap_or(told), told.len() <= GUESSED);
     detector.guess(None, Utf8Detection::Deny)
 }
 
-/// True if bytes are UTF-8; a letter that is cut at the end is no fault.
+/// True if bytes are UTF-8: a letter that is cut at the end is no fault, and of other faults there are fewer than
+/// letters beyond ASCII, which hardly come about by chance.
 fn is_utf8(bytes: &[u8]) -> bool {
     match std::str::from_utf8(bytes) {
         Ok(_) => true,
-        Err(error) => error.error_len().is_none(),
+        Err(error) if error.error_len().is_none() => true,
+        Err(_) => {
+            let (letters, faults) = bytes.utf8_chunks().fold((0, 0), |(letters, faults), chunk| {
+                let beyond = chunk.valid().chars().filter(|letter| !letter.is_ascii()).count();
+                (letters + beyond, faults + usize::from(!chunk.invalid().is_empty()))
+            });
+            faults < letters
+        }
     }
 }
 
@@ -133,7 +148,7 @@ fn own_word(bytes: &[u8]) -> Option<&'static Encoding> {
     let value = behind.trim_start().strip_prefix('=')?.trim_start().trim_start_matches(['"', '\'']);
     let label =
         value.split(|letter: char| !letter.is_ascii_alphanumeric() && !"-_:.".contains(letter)).next()?;
-    let named = Encoding::for_label(label.as_bytes())?;
+    let named = Encoding::for_label_no_replacement(label.as_bytes())?;
     // A page whose bytes could be read up to its word on them is not in wide letters, whatever it says.
     let is_wide = named == encoding_rs::UTF_16LE || named == encoding_rs::UTF_16BE;
     Some(if is_wide { UTF_8 } else { named })

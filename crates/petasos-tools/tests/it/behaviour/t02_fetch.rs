@@ -91,7 +91,12 @@ fn t02_letters_are_read_by_mark_header_own_word_or_look() {
     let meta = [b"<html><head><meta charset=gb2312></head><body>", &*gbk].concat();
     let old = [b"<meta http-equiv='Content-Type' content='text/html; charset=GBK'><p>", &*gbk].concat();
     let xml = [b"<?xml version='1.0' encoding=\"gbk\"?><p>", &*gbk].concat();
+    let flawed = [chinese.as_bytes(), b"\xff"].concat();
+    let about = format!("`<meta charset=\"iso-8859-1\">` {chinese}");
     for (given, kind, wanted) in [
+        (Page::of("application/json", &flawed), "application/json", &*format!("{chinese}\u{fffd}")),
+        (Page::of("text/plain; charset=iso-2022-kr", chinese), "text/plain", chinese),
+        (Page::of("text/markdown", &about), "text/markdown", &*about),
         (Page::of("text/plain; charset=\"GBK\"", &gbk), "text/plain in GBK", chinese),
         (Page::of("text/html; charset=gb18030", &gbk), "text/html in gb18030", chinese),
         (Page::of("text/html", &meta), "text/html in GBK", chinese),
@@ -107,6 +112,17 @@ fn t02_letters_are_read_by_mark_header_own_word_or_look() {
         let told = page(given.clone());
         assert_eq!(text(&told), wanted, "{given:?}");
         assert!(head(&told).starts_with(&format!("200 · {kind} · ")), "{kind}: {told}");
+    }
+}
+
+/// Half a letter at the end of what is looked at is no fault of the page, and what comes before its first letter says
+/// nothing of it.
+#[test]
+fn t02_letters_are_told_from_the_first_ones_and_whole_ones() {
+    let chinese = "委员会星期二开会讨论港口的墙\n".repeat(3_000);
+    for begin in ["墙a".to_owned(), "x".repeat(70_000)] {
+        let told = page(Page::of("text/plain", encoding_rs::GBK.encode(&format!("{begin}{chinese}")).0));
+        assert!(head(&told).starts_with("200 · text/plain in GBK · "), "{}", head(&told));
     }
 }
 
