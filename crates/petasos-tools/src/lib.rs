@@ -59,7 +59,7 @@ pub use exec::guardian::guardian;
 pub use fetch::address::{Special, special};
 pub use fetch::{FetchOptions, Resolve, SystemResolver};
 pub use lint::{Fault, Finding, NoSpecs, lint, lint_all, specs};
-pub use mask::{Hiding, Mask, placeholder_in};
+pub use mask::{Hiding, Mask, Origin, is_secret, placeholder_in};
 pub use registry::{Registry, trouble};
 pub use session::SessionState;
 pub use tool::{BlobTrouble, BlobWriter, Blobs, Context, Stop, Tool, ToolSpec};

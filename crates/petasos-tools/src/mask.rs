@@ -4,6 +4,7 @@
 //! A key always has the same placeholder, so that a model can tell two of them apart and see one again.
 
 mod private_key;
+mod secret;
 mod shapes;
 pub(crate) mod unwritten;
 
@@ -15,6 +16,7 @@ use std::sync::Arc;
 use aho_corasick::{AhoCorasick, Input, MatchKind};
 use sha2::{Digest as _, Sha256};
 
+pub use secret::{Origin, is_secret};
 use shapes::{Judged, Looked, SHAPES, Seen};
 
 /// A value of fewer bytes is no key: hidden, it would take words apart.

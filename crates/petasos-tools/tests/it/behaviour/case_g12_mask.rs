@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use petasos_tools::{Hiding, Mask, placeholder_in};
+use petasos_tools::{Hiding, Mask, Origin, is_secret, placeholder_in};
 use proptest::prelude::*;
 
 const KEY: &str = "sk-test-abcdefghijklmnopqrstuvwx1234";
@@ -47,6 +47,44 @@ fn case_g12_a_value_that_is_known_is_hidden_wherever_it_stands() {
     check("是北京密码很长吗", "是«hidden:CHINESE»吗");
     check(&format!("Authorization: Bearer {KEY}"), "Authorization: Bearer «hidden:OPENAI_API_KEY»");
     check(&format!("https://a.test/?key={KEY}&x=1"), "https://a.test/?key=«hidden:OPENAI_API_KEY»&x=1");
+}
+
+/// A setting among keys is none, nor is the word that stands for a key where none is wanted.
+#[test]
+fn case_g12_a_setting_among_keys_is_no_key() {
+    use Origin::{File, Named, Process};
+    let keys = [
+        (Named, "OPENAI_API_KEY", "sk-0123456789"),
+        (Named, "OPENAI_API_KEY", "/Xb3dEf6hIj9lMn2pQr5/tUv8x"),
+        (Named, "MY_VARIABLE", "kJhGfDsAqW"),
+        (File, "OTHER_SECRET", "hunter2hunter2"),
+        (File, "AWS_SECRET_ACCESS_KEY", "/Xb3dEf6hIj9lMn2pQr5/tUv8x"),
+        (File, "DATABASE_URL", "postgres://me:passw0rd@db.test/a"),
+        (File, "SENTRY_DSN", "https://0123abcd@o1.test/2"),
+        (File, "SLACK", "https://hooks.slack.com/services/T0/B0/a1B2c3D4e5F6g7H8i9J0k1L2"),
+        (File, "WHATEVER", "a1B2c3D4e5F6g7H8i9J0k1L2"),
+        (Process, "DB_PASSWORD", "correct-horse-1"),
+        (Process, "AWS_SECRET_ACCESS_KEY", "a1B2c3D4e5F6g7H8i9J0k1L2"),
+    ];
+    for (origin, name, value) in keys {
+        assert!(is_secret(origin, name, value), "{name}={value}");
+    }
+    let settings = [
+        (Named, "OPENAI_API_KEY", "lm-studio"),
+        (Named, "OPENAI_API_KEY", "not_needed"),
+        (File, "NODE_ENV", "production"),
+        (File, "OLLAMA_HOST", "127.0.0.1:11434"),
+        (File, "GREETING", "Good morning to all"),
+        (File, "SECRET_FILE", "/run/secrets/db1"),
+        (File, "TOKEN_URL", "https://login.test/token"),
+        (Process, "SSH_AUTH_SOCK", "/tmp/ssh-x1y2z3/agent.77"),
+        (Process, "WHATEVER", "a1B2c3D4e5F6g7H8i9J0k1L2"),
+        (Process, "TOKENIZERS_PARALLELISM", "false"),
+        (Process, "KEYMAP", "us-dvorak1"),
+    ];
+    for (origin, name, value) in settings {
+        assert!(!is_secret(origin, name, value), "{name}={value}");
+    }
 }
 
 #[test]
