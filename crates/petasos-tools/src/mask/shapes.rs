@@ -218,7 +218,7 @@ pub(super) fn judge(at: usize, seen: Seen<'_>, rest: Rest) -> Judged {
             word_at(seen, (*letters, *length, *look), dull)
         }
         Rule::Header(bare) => header(seen, *bare),
-        Rule::Login => login(seen),
+        Rule::Login => login(seen, rest),
         Rule::Query => query(seen),
         Rule::PrivateKey => return private_key::judge(shape.name, seen, rest),
     };
@@ -296,7 +296,9 @@ fn is_key(word: &[u8], length: Length, look: Look) -> bool {
         Length::Least(least) => word.len() >= least,
         Length::Exactly(exactly) => word.len() == exactly,
     };
+    // Such as AKIAIOSFODNN7EXAMPLE, in many a manual.
     is_long
+        && !word.ends_with(b"EXAMPLE")
         && match look {
             Look::Mixed => is_mixed(word),
             Look::Random => is_random(word),
@@ -351,8 +353,8 @@ fn header(seen: Seen<'_>, bare: Bare) -> Span {
                 part(text, to, text.len().min(to + 2)).iter().take_while(|byte| **byte == b'=').count();
             is_coded(part(text, from, to + padding))
         }
-        _ if has_scheme => is_value(value),
-        Bare::Key => is_value(value),
+        _ if has_scheme => is_value(value) && !is_made_up(value),
+        Bare::Key => is_value(value) && !is_made_up(value) && !is_code(value, text.get(to)),
         Bare::Seldom => is_random(value),
     };
     match is_key {
@@ -367,6 +369,24 @@ fn is_value(value: &[u8]) -> bool {
     value.len() >= 8 && value.iter().any(u8::is_ascii_digit)
 }
 
+/// True for what says itself that it is none, where nothing in it looks like one.
+fn is_made_up(value: &[u8]) -> bool {
+    let value_small = value.to_ascii_lowercase();
+    let says = |word: &&[u8]| value_small.windows(word.len()).any(|part| part == *word);
+    [b"test".as_slice(), b"example", b"dummy", b"sample", b"fake"].iter().any(says) && !is_random(value)
+}
+
+/// True for what a program has there: a name within another, and what is called or picked from.
+fn is_code(value: &[u8], next: Option<&u8>) -> bool {
+    let is_name = |name: &[u8]| {
+        name.first().is_some_and(|first| first.is_ascii_alphabetic() || *first == b'_')
+            && name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+    };
+    let is_path = value.contains(&b'.') && value.split(|byte| *byte == b'.').all(is_name);
+    let is_called = matches!(next, Some(b'(' | b'['));
+    (is_path || is_called && is_name(value)) && !is_random(value)
+}
+
 /// True for a name and a password in base 64.
 fn is_coded(value: &[u8]) -> bool {
     let has = |is: fn(&u8) -> bool| value.iter().any(is);
@@ -375,30 +395,40 @@ fn is_coded(value: &[u8]) -> bool {
 }
 
 /// The password of a URL, or a name that is a key.
-fn login(seen: Seen<'_>) -> Span {
+fn login(seen: Seen<'_>, rest: Rest) -> Span {
     let Seen { text, end, .. } = seen;
-    let is_of_login = |byte: u8| {
-        !byte.is_ascii_whitespace() && byte.is_ascii_graphic() && !b"/?#\"'<>`\\(){}|@$,;".contains(&byte)
-    };
-    let to = seen.run(end, is_of_login);
-    if to - end > LONGEST_LOGIN {
-        return Span::None;
-    }
-    if to == text.len() {
+    let is_of_login = |byte: u8| byte.is_ascii_graphic() && !b"/?#\"'<>`\\{}|".contains(&byte);
+    let to = seen.run(end, is_of_login).min(end + LONGEST_LOGIN);
+    if to == text.len() && rest == Rest::ToCome {
         return Span::OpenEnd;
     }
-    if text.get(to) != Some(&b'@') {
+    // A password may have one in it, a host has none.
+    let whole = part(text, end, to);
+    let Some(at) = whole.iter().rposition(|byte| *byte == b'@') else { return Span::None };
+    if whole.get(at..).is_some_and(|host| host.starts_with(b"@sha256:")) {
+        // An image by its digest.
         return Span::None;
     }
-    let whole = part(text, end, to);
-    let colon = whole.iter().position(|byte| *byte == b':');
-    let from = colon.map_or(end, |colon| end + colon + 1);
-    let key = part(text, from, to);
+    let login = part(whole, 0, at);
+    let colon = login.iter().position(|byte| *byte == b':');
+    let from = colon.map_or(0, |colon| colon + 1);
+    let key = part(login, from, at);
     let is_literal = match colon {
-        Some(_) => key.len() >= 6 && key.iter().any(u8::is_ascii_digit),
-        None => is_random(key),
+        Some(_) => key.len() >= 6 && key.iter().any(u8::is_ascii_digit) && !is_put_in(key) && !is_port(key),
+        None => is_random(key) && !key.iter().any(|byte| b"@,;()".contains(byte)),
     };
-    if is_literal { Span::At(from, to) } else { Span::None }
+    if is_literal { Span::At(end + from, end + at) } else { Span::None }
+}
+
+/// True for the name of a variable, which stands for the password.
+fn is_put_in(key: &[u8]) -> bool {
+    matches!(key, [b'$', next, ..] if next.is_ascii_alphabetic() || matches!(next, b'_' | b'(' | b'{'))
+}
+
+/// True for a port and what a text goes on with, such as an address of mail in the next column.
+fn is_port(key: &[u8]) -> bool {
+    let digits = key.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    digits > 0 && key.get(digits).is_some_and(|byte| b",;()".contains(byte))
 }
 
 /// The value of a part of a query.
