@@ -82,7 +82,12 @@ impl Found {
     fn readable(&self, line: &[u8]) -> String {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        self.mask.hide(&String::from_utf8_lossy(line)).into_owned()
+        self.hide(&String::from_utf8_lossy(line))
+    }
+
+    /// A text with its keys hidden.
+    pub(crate) fn hide(&self, text: &str) -> String {
+        self.mask.hide(text).into_owned()
     }
 
     /// Lines are left out here.

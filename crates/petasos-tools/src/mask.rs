@@ -21,6 +21,8 @@ use shapes::{Judged, Looked, SHAPES, Seen};
 
 /// A value of fewer bytes is no key: hidden, it would take words apart.
 const SHORTEST: usize = 8;
+/// What the placeholder of a private key begins with.
+const PRIVATE_KEY: &str = "\u{ab}hidden:private-key";
 /// What a placeholder begins and ends with.
 const OPENS: &str = "\u{ab}hidden:";
 const CLOSES: char = '\u{bb}';
@@ -157,7 +159,7 @@ impl Mask {
                     look = range.end;
                     (passed.upto, passed.hidden) = (look, look);
                     if look == text.len() && rest == Rest::ToCome {
-                        passed.dropping = Dropping::Token;
+                        passed.dropping = Dropping::after(&stands);
                         return passed;
                     }
                 }
@@ -267,6 +269,15 @@ enum Dropping {
     #[default]
     Nothing,
     Token,
+    /// Of a private key: its lines, but for their ends.
+    Lines,
+}
+
+impl Dropping {
+    /// Of a key whose end was not seen, by what stands for it.
+    fn after(stands: &str) -> Self {
+        if stands.starts_with(PRIVATE_KEY) { Self::Lines } else { Self::Token }
+    }
 }
 
 /// Hides keys in bytes that come in pieces, however they are split.
@@ -289,9 +300,20 @@ impl Hiding {
     /// Adds bytes; what is sure to stay is put at the end of `shown`.
     pub fn push(&mut self, bytes: &[u8], shown: &mut Vec<u8>) {
         let mut bytes = bytes;
-        if self.dropping == Dropping::Token {
-            let dropped = bytes.iter().take_while(|byte| shapes::is_of_token(**byte)).count();
-            bytes = bytes.get(dropped..).unwrap_or_default();
+        if self.dropping != Dropping::Nothing {
+            let is_of_key = |byte: u8| match self.dropping {
+                Dropping::Nothing => false,
+                Dropping::Token => shapes::is_of_token(byte),
+                Dropping::Lines => {
+                    byte.is_ascii_whitespace() || b"+/=".contains(&byte) || byte.is_ascii_alphanumeric()
+                }
+            };
+            let dropped = bytes.iter().take_while(|byte| is_of_key(**byte)).count();
+            let (of_key, rest) = bytes.split_at_checked(dropped).unwrap_or_default();
+            if self.dropping == Dropping::Lines {
+                shown.extend(of_key.iter().filter(|byte| **byte == b'\n'));
+            }
+            bytes = rest;
             if bytes.is_empty() {
                 return;
             }

@@ -15,6 +15,9 @@ use crate::tool::Stop;
 /// Memory for one line; a file with a longer one is left out and counted.
 const LONGEST_LINE: usize = 32 * 1024 * 1024;
 
+/// What tells that there is a private key in a file.
+const KEY: &[u8] = b"PRIVATE KEY-----";
+
 /// How far one search goes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
@@ -123,9 +126,13 @@ impl<'a> Searching<'a> {
             self.binary += 1;
             return;
         }
-        let mut lines = Lines { pattern: &self.pattern, found: &mut self.found, is_binary: false };
         let is_whole = length < Encoding::BEGINNING;
         let as_it_is = matches!(encoding, Encoding::Utf8(Bom::None) | Encoding::Bytes);
+        // A line of a private key alone is known to nobody: it is looked for in a text without it.
+        let marked = is_whole && as_it_is && beginning.windows(KEY.len()).any(|part| part == KEY);
+        let hidden = marked.then(|| self.found.hide(&String::from_utf8_lossy(beginning)));
+        let beginning = hidden.as_ref().map_or(beginning, |hidden| hidden.as_bytes());
+        let mut lines = Lines { pattern: &self.pattern, found: &mut self.found, is_binary: false };
         let matcher = &self.pattern.matcher;
         let searched = if is_whole && as_it_is {
             self.searcher.search_slice(matcher, beginning, &mut lines)

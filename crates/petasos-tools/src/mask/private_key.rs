@@ -64,11 +64,12 @@ impl Body<'_> {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    /// Passes over blanks, ends of lines, and ends of lines as a string has them.
+    /// Passes over blanks, ends of lines, ends of lines as a string has them, and what stands between strings.
     fn blanks(&mut self) {
         loop {
             let passed = match self.rest() {
-                [b' ' | b'\t' | b'\r' | b'\n', ..] => 1,
+                [b' ' | b'\t' | b'\r' | b'\n' | b'"' | b'\'' | b',', ..] => 1,
+                [b'+', b' ' | b'"' | b'\'' | b'\r' | b'\n', ..] => 1,
                 [b'\\', b'n' | b'r' | b't', ..] => 2,
                 [b'\\', b'\\', b'n' | b'r', ..] => 3,
                 _ => return,
@@ -81,8 +82,7 @@ impl Body<'_> {
     fn end(&mut self, rest: Rest) -> End {
         let (mut to, mut between) = (0, 0);
         loop {
-            let length =
-                self.rest().iter().take_while(|byte| !byte.is_ascii_whitespace() && **byte != b'\\').count();
+            let length = self.rest().iter().take_while(|byte| is_of_word(**byte)).count();
             if self.at + length >= self.text.len() && rest == Rest::ToCome {
                 return End::NotSeen;
             }
@@ -111,6 +111,10 @@ impl Body<'_> {
             }
         }
     }
+}
+
+fn is_of_word(byte: u8) -> bool {
+    !byte.is_ascii_whitespace() && !b"\\\"',".contains(&byte)
 }
 
 /// A word of what follows the mark.

@@ -251,6 +251,10 @@ fn case_g12_a_private_key_is_hidden_and_its_lines_still_count() {
         format!("--- a\n------BEGIN PRIVATE KEY-----\n-{LINE}\n------END PRIVATE KEY-----"),
         format!("  1\t-----BEGIN PRIVATE KEY-----\n  2\t{LINE}\n  3\t{LINE}\n"),
         format!("1:-----BEGIN PRIVATE KEY-----\n2:{LINE}\n3:{LINE}\n4:-----END"),
+        format!(
+            "K = (\n    \"-----BEGIN PRIVATE KEY-----\\n\"\n    \"{LINE}\\n\"\n    \"{LINE}\\n\"\n    \"-----END\"\n)"
+        ),
+        format!("k = '-----BEGIN PRIVATE KEY-----\\n' +\n  '{LINE}\\n' +\n  '{LINE}\\n' +\n  '-----END'"),
         format!("k.pem:1: -----BEGIN PRIVATE KEY-----\nk.pem:2: {LINE}\nk.pem:3: {LINE}\n[3 matches]"),
     ];
     for text in table {
@@ -258,6 +262,18 @@ fn case_g12_a_private_key_is_hidden_and_its_lines_still_count() {
         assert!(!shown.contains("MIIEvQ") && shown.contains("«hidden:private-key…"), "{text}\n{shown}");
         let ends = |text: &str| text.matches('\n').count();
         assert_eq!(ends(&shown), ends(&text), "{shown}");
+    }
+}
+
+/// A private key that is longer than what is kept back is hidden to its end, line by line.
+#[test]
+fn case_g12_a_long_private_key_is_hidden_to_its_end() {
+    let lines = format!("{LINE}\n").repeat(2_000);
+    let text = format!("a\n-----BEGIN PRIVATE KEY-----\n{lines}-----END PRIVATE KEY-----\nb\n");
+    for size in [text.len(), 64 * 1024, 8 * 1024, 1_000] {
+        let shown = in_pieces(text.as_bytes(), size);
+        assert!(!shown.contains("MIIEv") && shown.ends_with("\n-----END PRIVATE KEY-----\nb\n"), "{size}");
+        assert_eq!(shown.matches('\n').count(), text.matches('\n').count(), "{size}");
     }
 }
 

@@ -132,6 +132,8 @@ async fn case_g12_no_page_shows_a_part_of_a_private_key() {
         let page = room.text("read_file", &format!(r#"{{"path":"key.pem","from":{from},"lines":3}}"#)).await;
         assert!(!page.contains("MIIEv"), "{from}: {page}");
     }
+    let found = room.text("search_files", r#"{"pattern":"MII|END"}"#).await;
+    assert!(found.starts_with("key.pem:22: -----END PRIVATE KEY-----\n[1 match"), "{found}");
     let page = room.text("read_file", r#"{"path":"key.pem","from":22}"#).await;
     assert_eq!(page, "-----END PRIVATE KEY-----\n[lines 22–22 of 22; this is the end]");
 }
