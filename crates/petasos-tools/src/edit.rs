@@ -10,6 +10,7 @@ use std::ops::Range;
 use crate::edit_file::Edit;
 use crate::encoding::{Decoded, Encoding, NoForm};
 use crate::kind::binary;
+use crate::mask::Mask;
 use crate::near::{nearest, without_numbers};
 use crate::output::Problem;
 use crate::signs;
@@ -54,8 +55,8 @@ pub(crate) enum End {
     Lost,
 }
 
-/// Makes edits in their order.
-pub(crate) fn apply(content: Vec<u8>, edits: &[Edit]) -> Result<Edited, Problem> {
+/// Makes edits in their order. What is told of the text when one fails is hidden by `mask`.
+pub(crate) fn apply(content: Vec<u8>, edits: &[Edit], mask: Option<&Mask>) -> Result<Edited, Problem> {
     if edits.is_empty() {
         let hint = "give at least one edit with old and new";
         return Err(Problem::new("no edits", "the list of edits is empty", hint));
@@ -66,7 +67,7 @@ pub(crate) fn apply(content: Vec<u8>, edits: &[Edit]) -> Result<Edited, Problem>
     let before = content.clone();
     let mut edited = Edited { content, encoding, places: Vec::new(), count: 0, left: 0, end: End::Same };
     for (number, edit) in (1..).zip(edits) {
-        one(&mut edited, edit, &format!("edit {number} of {}", edits.len()))?;
+        one(&mut edited, edit, &format!("edit {number} of {}", edits.len()), mask)?;
     }
     if edited.content == before {
         let cause = "with all edits made the file is as it was";
@@ -94,7 +95,7 @@ fn is_text(content: &[u8], encoding: Encoding) -> Result<(), Problem> {
     Err(Problem::new("not edited", cause, hint))
 }
 
-fn one(edited: &mut Edited, edit: &Edit, which: &str) -> Result<(), Problem> {
+fn one(edited: &mut Edited, edit: &Edit, which: &str, mask: Option<&Mask>) -> Result<(), Problem> {
     let old = edit.old.replace("\r\n", "\n");
     if old.is_empty() {
         let hint = "give the text to replace; to write the whole file use write_file";
@@ -113,7 +114,7 @@ fn one(edited: &mut Edited, edit: &Edit, which: &str) -> Result<(), Problem> {
         return Err(of_no_encoding(which));
     }
     let plain = Plain::new(&read);
-    let Some(first) = plain.next(&old, 0) else { return Err(not_found(&plain, &old, which)) };
+    let Some(first) = plain.next(&old, 0) else { return Err(not_found(&plain, &old, which, mask)) };
     // A second place may begin inside of the first.
     let is_unique = || plain.next(&old, first + first_letter(&old)).is_none();
     if !edit.all.unwrap_or(false) && !is_unique() {
@@ -379,7 +380,7 @@ fn ambiguous(plain: &Plain<'_>, old: &str, which: &str) -> Problem {
     Problem::new("not unique", cause, "give more of the text around it, or all: true; nothing was changed")
 }
 
-fn not_found(plain: &Plain<'_>, old: &str, which: &str) -> Problem {
+fn not_found(plain: &Plain<'_>, old: &str, which: &str, mask: Option<&Mask>) -> Problem {
     if let Some(place) = plain.text.find(old) {
         let line = Lines::new(&plain.text).of(place);
         let cause = format!("the old text of {which} is at line {line}, beside bytes that are no letter");
@@ -402,7 +403,9 @@ fn not_found(plain: &Plain<'_>, old: &str, which: &str) -> Problem {
         let hint = "give the same text without the line numbers; nothing was changed";
         return Problem::new("no match", cause, hint);
     }
-    let cause = match nearest(&plain.text, old) {
+    // Before it is cut: half of a key would be known to nobody.
+    let hide = |text| mask.map_or(Cow::Borrowed(text), |mask| mask.hide(text));
+    let cause = match nearest(&hide(&plain.text), &hide(old)) {
         Some(near) => format!(
             "the old text of {which} is not there; {}; the nearest is at line {}: {}",
             near.parts, near.line, near.text

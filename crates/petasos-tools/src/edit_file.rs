@@ -10,9 +10,11 @@ use serde::Deserialize;
 
 use crate::edit::{Edited, End, apply};
 use crate::encoding::Encoding;
-use crate::mask::unwritten::{check_new, check_old};
+use crate::mask::unwritten::{check_new, with_keys};
+use crate::mask::{Mask, placeholder_in};
 use crate::output::{Problem, Told, blocking};
-use crate::seen::{Seen, Since};
+use crate::seen::Since;
+use crate::session::SessionState;
 use crate::tool::Context;
 use crate::typed::TypedTool;
 use crate::workspace::{Content, Location, There, Workspace};
@@ -63,7 +65,7 @@ impl TypedTool for EditFile {
             return Ok(writes(&location, None, Before::Unknown));
         };
         let before = Before::Content(hash(&old));
-        let content = apply(old, &arguments.edits).ok().map(|edited| edited.content);
+        let content = apply(old, &arguments.edits, None).ok().map(|edited| edited.content);
         Ok(writes(&location, content.as_deref(), before))
     }
 
@@ -85,7 +87,7 @@ impl TypedTool for EditFile {
             if stop.is_raised() {
                 return Ok(stopped(&location));
             }
-            Ok(match edit(&workspace, &session.seen, &location, &arguments.edits) {
+            Ok(match edit(&workspace, &session, &location, arguments.edits) {
                 Ok(told) => told,
                 Err(problem) => not_written(&location, problem),
             })
@@ -98,13 +100,19 @@ impl TypedTool for EditFile {
     }
 }
 
-fn edit(workspace: &Workspace, known: &Seen, location: &Location, edits: &[Edit]) -> Result<Told, Problem> {
+fn edit(
+    workspace: &Workspace,
+    session: &SessionState,
+    location: &Location,
+    edits: Vec<Edit>,
+) -> Result<Told, Problem> {
     let (old, stamp) = workspace.bytes(location, LARGEST)?;
-    check_old(edits.iter().map(|edit| &*edit.old), &old)?;
     check_new(edits.iter().map(|edit| &*edit.new), &old)?;
+    let edits = as_they_stand(edits, &old, &session.mask)?;
+    let known = &session.seen;
     let now = Content { stamp: Some(stamp), hash: Some(hash(&old)) };
     let since = known.since(location, &now);
-    let Edited { content, encoding, places, count, left, end } = apply(old, edits)?;
+    let Edited { content, encoding, places, count, left, end } = apply(old, &edits, Some(&session.mask))?;
     let written = workspace.replace(location, &content, There::File(now))?;
     known.edited(location, since, hash(&content));
     let lines: Vec<String> = places.iter().map(u64::to_string).collect();
@@ -133,4 +141,17 @@ fn edit(workspace: &Workspace, known: &Seen, location: &Location, edits: &[Edit]
     let text =
         format!("edited {count} {many} in {name} (line {lines}{dots}){left}{kept}{end}{changed}{note}");
     Ok(Told::ok(text).with(wrote(location, &content)))
+}
+
+/// The edits with old texts as the file has them.
+fn as_they_stand(mut edits: Vec<Edit>, now: &[u8], mask: &Mask) -> Result<Vec<Edit>, Problem> {
+    if edits.iter().all(|edit| placeholder_in(&edit.old).is_none()) {
+        return Ok(edits);
+    }
+    let read = Encoding::of(now).decode(now);
+    let hidden = mask.hidden_in(read.text());
+    for edit in &mut edits {
+        edit.old = with_keys(&edit.old, read.text(), &hidden)?;
+    }
+    Ok(edits)
 }

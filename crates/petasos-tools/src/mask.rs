@@ -11,6 +11,7 @@ pub(crate) mod unwritten;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use aho_corasick::{AhoCorasick, Input, MatchKind};
@@ -106,7 +107,7 @@ impl Mask {
             return Cow::Borrowed(text);
         }
         let mut shown = Vec::with_capacity(text.len());
-        self.pass(text.as_bytes(), 0, Rest::Nothing, &mut shown);
+        self.pass(text.as_bytes(), 0, Rest::Nothing, &mut shown, &mut |_, _| {});
         match String::from_utf8(shown) {
             Ok(shown) if shown == text => Cow::Borrowed(text),
             Ok(shown) => Cow::Owned(shown),
@@ -119,8 +120,23 @@ impl Mask {
         matches!(self.hide(text), Cow::Owned(_))
     }
 
-    /// Goes through a text from `from` on, as far as it is sure.
-    fn pass(&self, text: &[u8], from: usize, rest: Rest, shown: &mut Vec<u8>) -> Passed {
+    /// What is hidden in a text, and what stands in its place.
+    pub(crate) fn hidden_in(&self, text: &str) -> Vec<(Range<usize>, String)> {
+        let mut met = Vec::new();
+        let mut meet = |range: &Range<usize>, stands: &str| met.push((range.clone(), stands.to_owned()));
+        self.pass(text.as_bytes(), 0, Rest::Nothing, &mut Vec::new(), &mut meet);
+        met
+    }
+
+    /// Goes through a text from `from` on, as far as it is sure. What it hides is told to `meet`.
+    fn pass(
+        &self,
+        text: &[u8],
+        from: usize,
+        rest: Rest,
+        shown: &mut Vec<u8>,
+        meet: &mut dyn FnMut(&Range<usize>, &str),
+    ) -> Passed {
         let looked = Looked::default();
         let mut passed = Passed { upto: from, hidden: 0, dropping: Dropping::Nothing, looked: 0 };
         let Some(finder) = &self.finder else {
@@ -156,6 +172,7 @@ impl Mask {
                 Judged::Hidden { range, stands } => {
                     passed.show(text, range.start, shown);
                     shown.extend_from_slice(stands.as_bytes());
+                    meet(&range, &stands);
                     look = range.end;
                     (passed.upto, passed.hidden) = (look, look);
                     if look == text.len() && rest == Rest::ToCome {
@@ -337,7 +354,7 @@ impl Hiding {
     }
 
     fn go_on(&mut self, rest: Rest, shown: &mut Vec<u8>) {
-        let passed = self.mask.pass(&self.held, self.given, rest, shown);
+        let passed = self.mask.pass(&self.held, self.given, rest, shown, &mut |_, _| {});
         self.dropping = passed.dropping;
         self.looked = self.looked.saturating_add(passed.looked);
         // What was hidden is no letter before a word.

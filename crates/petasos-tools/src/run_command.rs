@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use crate::exec::{CommandBounds, Run, exec, words};
 use crate::job::told;
+use crate::mask::unwritten::check_command;
 use crate::output::{Problem, Told, blocking};
 use crate::tool::Context;
 use crate::typed::TypedTool;
@@ -86,5 +87,5 @@ fn check(arguments: &Arguments) -> Result<(), Problem> {
         let cause = format!("{:?} is nothing that a shell could run", arguments.command);
         return Err(Problem::new("no command", cause, "give a command such as: cargo test"));
     }
-    Ok(())
+    check_command(&arguments.command)
 }

@@ -75,7 +75,7 @@ async fn case_g12_a_placeholder_is_never_written() {
     unchanged(&output, "not written");
     let output = room.call("edit_file", &edit(".env", "B=1", &format!("B={HIDDEN}"))).await;
     unchanged(&output, "not written");
-    let output = room.call("edit_file", &edit(".env", &format!("A={HIDDEN}\nB=1"), "B=2")).await;
+    let output = room.call("edit_file", &edit(".env", "A=«hidden:OTHER»\nB=1", "B=2")).await;
     unchanged(&output, "hidden text cannot be matched");
     // Beside it all goes on.
     room.call("edit_file", &edit(".env", "B=1", "B=2")).await;
@@ -87,6 +87,50 @@ async fn case_g12_a_placeholder_is_never_written() {
     room.put("doc.md", format!("shows {HIDDEN} then\n"));
     room.call("edit_file", &edit("doc.md", &format!("{HIDDEN} then"), &format!("{HIDDEN} now"))).await;
     assert_eq!(room.get("doc.md"), format!("shows {HIDDEN} now\n").as_bytes());
+}
+
+/// What stands for a key in a text to be replaced is the key: so it can be taken out, of one line and of many.
+#[tokio::test]
+async fn case_g12_a_key_can_be_taken_out_of_a_file() {
+    let room = room();
+    let line = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\r\n";
+    let (other, first) = ("sk-proj-Ab3dEf6hIj9lMn2pQr5tUv8xYz12345", format!("A = \"{KEY}\"\r\n"));
+    room.put(
+        "a.py",
+        format!("{first}B = \"{other}\"\r\nC = <-----BEGIN PRIVATE KEY-----\r\n{line}{line}-----END>\r\n"),
+    );
+    let read = room.text("read_file", r#"{"path":"a.py"}"#).await;
+    let line = |at: usize| read.lines().nth(at).unwrap().to_owned();
+    let private = read.split_once("C = ").unwrap().1.split_once("\n[").unwrap().0;
+    for (old, new) in [(&*line(0), "A = 1"), (&*line(1), "B = 2"), (private, "3")] {
+        let output = room.call("edit_file", &edit("a.py", old, new)).await;
+        assert_eq!(output.outcome, Outcome::Ok, "{output:?}");
+    }
+    assert_eq!(room.get("a.py"), b"A = 1\r\nB = 2\r\nC = 3\r\n");
+}
+
+/// A command would get the letters of the placeholder, and write them over the key.
+#[tokio::test]
+async fn case_g12_no_command_is_run_with_a_placeholder() {
+    let room = room();
+    let call = arguments(&[("command", &format!("echo A={HIDDEN} > .env"))]);
+    let output = room.call("run_command", &call).await;
+    assert_eq!(trouble(output.for_model.text())["error"], "not run");
+    assert!(output.outcome == Outcome::Invalid && !room.path(".env").exists());
+}
+
+/// What is told of the nearest place is cut after its keys are hidden.
+#[tokio::test]
+async fn case_g12_the_nearest_place_shows_no_half_of_a_key() {
+    let room = room();
+    for words in 70..80 {
+        let text = format!("{}key = {KEY}", "word ".repeat(words));
+        room.put("near.txt", format!("{text} end\n"));
+        let old = format!("{}key = nothing end\n", "word ".repeat(words));
+        let output = room.call("edit_file", &edit("near.txt", &old, "b")).await;
+        let told = output.for_model.text();
+        assert!(told.contains("the nearest is at line 1") && !told.contains("sk-"), "{told}");
+    }
 }
 
 /// Names of keys, and what asks for one, are read and found as they stand.
