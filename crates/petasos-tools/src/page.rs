@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use crate::mask::{Hiding, Mask};
 
+use crate::edit::{Ends, Uniform};
+
 /// A character of a text, both counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Point {
@@ -37,10 +39,20 @@ pub(crate) enum Size {
     Bytes(u64),
 }
 
+/// Whether each line of a page stands behind its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Numbers {
+    /// It does.
+    Shown,
+    /// The page is the plain text.
+    None,
+}
+
 /// A page, and where the next one begins.
 #[derive(Debug)]
 pub(crate) struct Page {
     from: Point,
+    numbers: Numbers,
     most_lines: u64,
     most_characters: usize,
     text: Vec<u8>,
@@ -68,6 +80,7 @@ impl Page {
     pub(crate) fn new(from: Point, most_lines: u64, most_characters: usize) -> Self {
         Self {
             from,
+            numbers: Numbers::None,
             most_lines,
             most_characters,
             text: Vec::new(),
@@ -88,6 +101,11 @@ impl Page {
     /// The same of a text whose keys are not hidden yet.
     pub(crate) fn hidden_by(self, mask: &Arc<Mask>) -> Self {
         Self { hiding: Some(Hiding::new(Arc::clone(mask))), ..self }
+    }
+
+    /// The same, with numbers or without.
+    pub(crate) fn with(self, numbers: Numbers) -> Self {
+        Self { numbers, ..self }
     }
 
     /// Tells the size of the whole.
@@ -178,6 +196,9 @@ impl Page {
         let read = String::from_utf8_lossy(&self.text);
         let is_utf8 = matches!(read, std::borrow::Cow::Borrowed(_));
         let mut text = read.replace("\r\n", "\n").replace('\0', "\u{2400}");
+        if self.numbers == Numbers::Shown {
+            text = numbered(&text, self.from.line);
+        }
         let mut notes = Vec::new();
         if let Some(next) = self.next {
             notes.push(self.more(next, lines));
@@ -189,8 +210,9 @@ impl Page {
                 "not all of it is UTF-8: other bytes are shown as \u{fffd}, edit_file keeps them".into(),
             );
         }
-        if read.contains("\r\n") {
-            notes.push("lines end with CRLF; edit_file and write_file keep that".into());
+        notes.extend(of_ends(read.as_bytes()).map(String::from));
+        if read.contains('\0') {
+            notes.push("NULs are shown as \u{2400}".into());
         }
         notes.extend(self.notes);
         if !notes.is_empty() {
@@ -240,9 +262,11 @@ impl Page {
             let column = if begins_character { self.at.column } else { self.at.column.saturating_sub(1) };
             let is_wanted = self.at.line > self.from.line || column >= self.from.column;
             // Bytes that go on with no character have no end of their own, so they are counted as well.
+            // The two bytes of a line end stay together.
+            let ends_line = *byte == b'\n' && self.text.ends_with(b"\r");
             let is_full = (begins_character && self.characters >= self.most_characters)
                 || self.text.len() >= self.most_characters.saturating_mul(4);
-            if is_wanted && is_full {
+            if is_wanted && is_full && !ends_line {
                 self.break_page();
                 return;
             }
@@ -269,5 +293,23 @@ impl Page {
     fn full(&mut self, next: Point) {
         self.next = Some(next);
         self.read_when_full = self.read;
+    }
+}
+
+/// A text with the number of each line before it.
+fn numbered(text: &str, first: u64) -> String {
+    let lines = (first..).zip(text.split_inclusive('\n'));
+    lines.map(|(number, line)| format!("{number}\t{line}")).collect()
+}
+
+/// What is said of line ends that are not shown.
+fn of_ends(bytes: &[u8]) -> Option<&'static str> {
+    match Ends::count(bytes) {
+        (_, Uniform::No) => Some(
+            "some lines end with CRLF and some with LF; edit_file keeps that, write_file gives all lines the ends that \
+             most have",
+        ),
+        (Ends::Long, Uniform::Yes) => Some("lines end with CRLF; edit_file and write_file keep that"),
+        (Ends::Short | Ends::None, Uniform::Yes) => None,
     }
 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer};
 use crate::encoding::{Decoder, Encoding};
 use crate::kind::binary;
 use crate::output::{Problem, Shown, Told, blocking, length_shown};
-use crate::page::{NoText, Page, Point, Size};
+use crate::page::{NoText, Numbers, Page, Point, Size};
 use crate::seen::Since;
 use crate::session::SessionState;
 use crate::tool::{Context, Stop};
@@ -40,13 +40,15 @@ pub(crate) struct ReadFile {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    /// Path in the workspace, or blob:1f2e3d4c for a kept output.
+    /// In the workspace, or blob:1f2e3d4c.
     path: String,
     /// First line, from 1; "3:2001" begins inside line 3.
     #[serde(default)]
     from: Start,
-    /// Most lines; as many as fit if left out.
+    /// Most lines.
     lines: Option<u64>,
+    /// Lines with numbers, not for edit_file.
+    numbers: Option<bool>,
 }
 
 /// Where a page begins: a line, or a character of a line.
@@ -104,9 +106,9 @@ impl<'de> Deserialize<'de> for Start {
 
 impl TypedTool for ReadFile {
     const NAME: &'static str = "read_file";
-    const DESCRIPTION: &'static str = "Read a text file of the workspace, or a kept output (blob:...). Gives the \
-        plain text; when there is more, a last line in brackets says how to go on. Use it before edit_file. For \
-        folders use list_files, to find text use search_files.";
+    const DESCRIPTION: &'static str = "Read a text file of the workspace, or a kept output (blob:...). If there is \
+        more, a last line in brackets says how to go on. Use it before edit_file. For folders use list_files, for \
+        text search_files.";
     const EXAMPLE: &'static str = r#"{"path":"src/main.rs"}"#;
     type Arguments = Arguments;
     type Target = Target;
@@ -127,7 +129,9 @@ impl TypedTool for ReadFile {
     }
 
     async fn work(&self, arguments: Arguments, target: Target, context: &Context) -> Result<Told, Problem> {
-        let wanted = Wanted { from: arguments.from.0, lines: arguments.lines.unwrap_or(u64::MAX).max(1) };
+        let numbers = if arguments.numbers.unwrap_or(false) { Numbers::Shown } else { Numbers::None };
+        let lines = arguments.lines.unwrap_or(u64::MAX).max(1);
+        let wanted = Wanted { from: arguments.from.0, lines, numbers };
         let mut room = Room::new(context);
         let location = match target {
             Target::File(location) => location,
@@ -175,11 +179,12 @@ pub(crate) enum Target {
 struct Wanted {
     from: Point,
     lines: u64,
+    numbers: Numbers,
 }
 
 impl Wanted {
     fn page(&self, room: &Room) -> Page {
-        Page::new(self.from, self.lines, room.characters).hidden_by(&room.session.mask)
+        Page::new(self.from, self.lines, room.characters).with(self.numbers).hidden_by(&room.session.mask)
     }
 }
 

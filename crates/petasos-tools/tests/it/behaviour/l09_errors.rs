@@ -9,7 +9,11 @@ async fn l09_arguments_that_do_not_fit_name_the_field_and_what_would_fit() {
     let room = Room::holding("a.txt", "x");
     let table = [
         ("read_file", "{}", "read_file needs the argument \\\"path\\\""),
-        ("read_file", "{}", "call read_file(from?: integer|string, lines?: integer, path: string) again"),
+        (
+            "read_file",
+            "{}",
+            "call read_file(from?: integer|string, lines?: integer, numbers?: boolean, path: string) again",
+        ),
         ("read_file", r#"{"path":"a","lines":-1}"#, "call read_file(from?: integer|string, lines?"),
         ("read_file", r#"{"path":7}"#, "path: invalid type: integer `7`, expected a string"),
         ("read_file", r#"{"path":"a.txt","form":3}"#, "use \\\"from\\\" instead of \\\"form\\\""),
@@ -20,7 +24,7 @@ async fn l09_arguments_that_do_not_fit_name_the_field_and_what_would_fit() {
         (
             "read_file",
             "\"a.txt\"",
-            "expected an object {from?: integer|string, lines?: integer, path: string}",
+            "expected an object {from?: integer|string, lines?: integer, numbers?: boolean, path: string}",
         ),
         ("read_file", r#"{"path":"#, "the arguments are no JSON"),
         ("edit_file", r#"{"path":"a.txt","edits":[]}"#, "no edits"),

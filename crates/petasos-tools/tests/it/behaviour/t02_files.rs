@@ -1,5 +1,6 @@
 //! Files that are read, written, edited, listed and searched.
 
+use petasos_core::bounded::Cap;
 use petasos_core::text::Text;
 use petasos_core::tool::{Fact, Outcome};
 
@@ -85,4 +86,52 @@ async fn t02_text_is_found_with_its_path_and_line() {
     room.check("search_files", r#"{"pattern":"needle","context":1,"path":"a.txt"}"#, Outcome::Ok, text).await;
     let text = "src/\nsrc/b.rs\n[2 matches in 2 files]\n";
     room.check("search_files", r#"{"pattern":"src","names":true}"#, Outcome::Ok, text).await;
+}
+
+#[tokio::test]
+async fn t02_lines_have_numbers_if_they_are_asked_for() {
+    let text: String = (1..=300).map(|at| format!("text {at}\n")).collect();
+    let mut room = Room::holding("a.txt", &text);
+    room.cap = Cap(1_000);
+    let (mut whole, mut from, mut pages) = (String::new(), 1, 0);
+    while from <= 300 {
+        let page =
+            room.text("read_file", &format!(r#"{{"path":"a.txt","from":{from},"numbers":true}}"#)).await;
+        assert!(page.chars().count() <= 1_000, "{page}");
+        let (lines, below) = page.rsplit_once('[').unwrap();
+        for line in lines.lines() {
+            let (number, line) = line.split_once('\t').unwrap();
+            assert_eq!(number, from.to_string());
+            whole.push_str(&format!("{line}\n"));
+            from += 1;
+        }
+        assert!(below.contains(&format!("–{} of 300", from - 1)), "{below}");
+        pages += 1;
+    }
+    assert!(whole == text && pages > 3, "{pages} pages: {whole}");
+    let few = r#"{"path":"a.txt","from":"2:6","lines":1,"numbers":true}"#;
+    let page = room.text("read_file", few).await;
+    assert!(page.starts_with("2\t2\n["), "{page}");
+}
+
+#[tokio::test]
+async fn t02_a_page_says_of_line_ends_and_nuls_what_is_so() {
+    let room = Room::holding("a.txt", "a\r\nb\n");
+    let mixed = "a\nb\n[some lines end with CRLF and some with LF; edit_file keeps that, write_file gives all lines the \
+                 ends that most have]";
+    room.check("read_file", r#"{"path":"a.txt"}"#, Outcome::Ok, mixed).await;
+    room.put("b.txt", ["line\n".repeat(2_000).as_bytes(), b"x\0y\n"].concat());
+    let page = room.text("read_file", r#"{"path":"b.txt","from":2001}"#).await;
+    assert!(page.starts_with("x\u{2400}y\n[") && page.contains("NULs are shown as \u{2400}"), "{page}");
+}
+
+/// A line end of two bytes is on one page.
+#[tokio::test]
+async fn t02_no_page_ends_between_cr_and_lf() {
+    for length in 590..=610 {
+        let mut room = Room::holding("a.txt", format!("{}\r\nend\r\n", "x".repeat(length)));
+        room.cap = Cap(1_000);
+        let page = room.text("read_file", r#"{"path":"a.txt"}"#).await;
+        assert!(!page.contains("\\u{d}"), "{length}: {page}");
+    }
 }
