@@ -35,6 +35,10 @@ pub(crate) use stamp::{Content, Stamp, There};
 /// Links that one path may lead through; Linux has the same number.
 const MOST_LINKS: usize = 40;
 
+/// Where Linux shows what processes have in their memory and environment, keys too, and ways to all that they have
+/// open. It can only be reached if the workspace is `/`.
+const PROCESSES: &str = "/proc";
+
 /// The folder that tools work in.
 #[derive(Debug)]
 pub struct Workspace {
@@ -108,7 +112,8 @@ impl Workspace {
         let given = std::path::absolute(path).map_err(unusable)?;
         let root = path.canonicalize().map_err(unusable)?;
         let dir = Dir::open_ambient_dir(&root, ambient_authority()).map_err(unusable)?;
-        Ok(Self { dir, root, given, closed: Vec::new() })
+        let workspace = Self { dir, root, given, closed: Vec::new() };
+        Ok(workspace.with_closed(Path::new(PROCESSES)))
     }
 
     /// The same with a folder closed to all tools, wherever it lies: what is in it would let the agent read keys, or

@@ -166,3 +166,19 @@ fn case_f20_a_link_to_a_closed_folder_that_is_swapped_in_is_never_read_nor_writt
 fn case_f20_a_closed_folder_that_is_swapped_in_itself_is_never_read_nor_written() {
     never_reaches_what_is_swapped_in(".petasos", "");
 }
+
+/// Environments and memory of processes are there, and ways to all that they have open.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn t03_what_processes_have_is_not_reached_from_the_root() {
+    let mut room = Room::new();
+    let workspace = Arc::new(Workspace::open("/").unwrap());
+    room.registry = Registry::new(builtin(workspace, Options::default()));
+    for path in ["proc/self/status", "/proc/self/environ", "/proc/1/root/etc/hostname", "etc/../proc/version"]
+    {
+        let output = room.call("read_file", &arguments(&[("path", path)])).await;
+        assert!(output.for_model.text().contains("not to be reached"), "{path}: {output:?}");
+    }
+    let listed = room.call("list_files", r#"{"path":"/proc"}"#).await;
+    assert!(listed.for_model.text().contains("not to be reached"), "{listed:?}");
+}
