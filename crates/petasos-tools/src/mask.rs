@@ -229,19 +229,43 @@ impl Passed {
     }
 }
 
-/// The forms in which a value may stand in a text: as it is, in JSON, and in a URL.
+/// The forms in which a value may stand in a text: as it is, in JSON, and in a URL, as different programs write them.
 fn forms(value: &str) -> Vec<String> {
     let json = serde_json::to_string(value).unwrap_or_default();
     let json = json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(&json).to_owned();
-    let mut url = String::new();
-    for byte in value.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
-            url.push(char::from(byte));
+    let mut ascii = String::new();
+    for letter in json.chars() {
+        if letter.is_ascii() {
+            ascii.push(letter);
         } else {
-            url.push_str(&format!("%{byte:02X}"));
+            ascii.extend(letter.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
         }
     }
-    vec![value.to_owned(), json, url]
+    let slashed = [json.replace('/', "\\/"), ascii.replace('/', "\\/")];
+    let mut forms = vec![value.to_owned(), json, ascii];
+    forms.extend(slashed);
+    for kept in ["-._~", "-._~!'()*"] {
+        for blank in ["%20", "+"] {
+            forms.push(in_url(value, kept, blank, |byte| format!("%{byte:02X}")));
+            forms.push(in_url(value, kept, blank, |byte| format!("%{byte:02x}")));
+        }
+    }
+    forms
+}
+
+fn in_url(value: &str, kept: &str, blank: &str, escaped: impl Fn(u8) -> String) -> String {
+    let mut url = String::new();
+    for byte in value.bytes() {
+        let letter = char::from(byte);
+        if byte == b' ' {
+            url.push_str(blank);
+        } else if letter.is_ascii_alphanumeric() || kept.contains(letter) {
+            url.push(letter);
+        } else {
+            url.push_str(&escaped(byte));
+        }
+    }
+    url
 }
 
 fn search(texts: &[Vec<u8>]) -> Option<AhoCorasick> {

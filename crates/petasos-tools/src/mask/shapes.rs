@@ -59,6 +59,8 @@ enum Letters {
     Underscored,
     /// These, and `-`.
     Dashed,
+    /// These, `-` and `.`.
+    Dotted,
     /// Capitals and digits.
     Capitals,
 }
@@ -77,6 +79,8 @@ enum Look {
     Mixed,
     /// A long run of letters and digits, both in it: `sk-` begins the names of styles and of places too.
     Random,
+    /// Three parts between dots, the second an object in base 64 as well: a token that is signed.
+    Parted,
 }
 
 const fn word(
@@ -107,6 +111,10 @@ pub(super) const SHAPES: &[Shape] = &[
     word("AIza", &["AIza"], Letters::Dashed, Length::Least(35), Look::Mixed),
     word("hf_", &["hf_"], Letters::Plain, Length::Least(30), Look::Mixed),
     word("npm_", &["npm_"], Letters::Plain, Length::Least(36), Look::Mixed),
+    word("gsk_", &["gsk_"], Letters::Plain, Length::Least(40), Look::Mixed),
+    word("xai-", &["xai-"], Letters::Plain, Length::Least(40), Look::Mixed),
+    word("sk_live_", &["sk_live_", "rk_live_"], Letters::Plain, Length::Least(20), Look::Mixed),
+    word("jwt", &["eyJ"], Letters::Dotted, Length::Least(40), Look::Parted),
     Shape { name: "private-key", begins: &["-----BEGIN "], rule: Rule::PrivateKey },
     Shape {
         name: "authorization",
@@ -118,6 +126,7 @@ pub(super) const SHAPES: &[Shape] = &[
         begins: &["x-api-key", "X-Api-Key", "X-API-Key", "X-API-KEY", "x-goog-api-key", "X-Goog-Api-Key"],
         rule: Rule::Header(Bare::Key),
     },
+    Shape { name: "api-key", begins: &["api-key", "Api-Key", "API-Key"], rule: Rule::Header(Bare::Seldom) },
     Shape { name: "login", begins: &["://"], rule: Rule::Login },
     Shape {
         name: "url-key",
@@ -230,9 +239,20 @@ pub(super) fn judge(at: usize, seen: Seen<'_>, rest: Rest) -> Judged {
         Span::At(from, to) => {
             // Of a longer one the same is known, however much of it has come.
             let key = part(seen.text, from, to.min(from + HELD));
-            Judged::hidden(from..to, &placeholder_of(shape.name, key))
+            Judged::hidden(from..to, &placeholder_of(word_of(key).unwrap_or(shape.name), key))
         }
     }
+}
+
+/// The name of the word that a key is wherever it stands, so that it has one placeholder.
+fn word_of(key: &[u8]) -> Option<&'static str> {
+    SHAPES.iter().find_map(|shape| {
+        let Rule::Word { letters, length, look } = &shape.rule else { return None };
+        let mut goes_on = shape.begins.iter().filter_map(|begins| key.strip_prefix(begins.as_bytes()));
+        let is_it =
+            goes_on.any(|rest| rest.iter().all(|byte| letters.holds(*byte)) && is_key(rest, *length, *look));
+        is_it.then_some(shape.name)
+    })
 }
 
 /// Where a key stands.
@@ -259,6 +279,7 @@ impl Letters {
             Self::Plain => byte.is_ascii_alphanumeric(),
             Self::Underscored => byte.is_ascii_alphanumeric() || byte == b'_',
             Self::Dashed => byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-',
+            Self::Dotted => Self::Dashed.holds(byte) || byte == b'.',
             Self::Capitals => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
         }
     }
@@ -302,7 +323,18 @@ fn is_key(word: &[u8], length: Length, look: Look) -> bool {
         && match look {
             Look::Mixed => is_mixed(word),
             Look::Random => is_random(word),
+            Look::Parted => is_parted(word),
         }
+}
+
+fn is_parted(word: &[u8]) -> bool {
+    let word = word.strip_suffix(b".").unwrap_or(word);
+    let mut parts = word.split(|byte| *byte == b'.');
+    let (first, second, third) = (parts.next(), parts.next(), parts.next());
+    first.is_some_and(|part| part.len() >= 12)
+        && second.is_some_and(|part| part.starts_with(b"eyJ"))
+        && third.is_some_and(|part| part.len() >= 16)
+        && parts.next().is_none()
 }
 
 fn is_mixed(word: &[u8]) -> bool {

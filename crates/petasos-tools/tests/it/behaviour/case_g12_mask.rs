@@ -111,6 +111,15 @@ fn case_g12_what_has_the_shape_of_a_key_is_hidden() {
             "»",
         ),
         (r#"{"env":"A=1\nsk-Ab3dEf6hIj9lMn2pQr5tUv8x"}"#, r#"{"env":"A=1\n«hidden:sk-…"#, r#"»"}"#),
+        ("gsk_abcdefGHIJKL0123456789abcdefGHIJKL0123456789abcdef", "«hidden:gsk_…", "»"),
+        ("xai-abcdefGHIJKL0123456789abcdefGHIJKL0123456789abcdef", "«hidden:xai-…", "»"),
+        ("sk_live_4eC39HqLyjWDarjtT1zdp7dc", "«hidden:sk_live_…", "»"),
+        (
+            "t = eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c;",
+            "t = «hidden:jwt…",
+            "»;",
+        ),
+        ("api-key: 0123456789abcdef0123456789abcdef", "api-key: «hidden:api-key…", "»"),
         ("Authorization: Bearer tokenwith1digit", "Authorization: Bearer «hidden:authorization…", "»"),
         ("> authorization: Basic dXNlcjpwYXNz", "> authorization: Basic «hidden:authorization…", "»"),
         (
@@ -150,6 +159,35 @@ fn case_g12_what_has_the_shape_of_a_key_is_hidden() {
     }
 }
 
+/// Programs write the same letters in many ways.
+#[test]
+fn case_g12_a_value_is_hidden_in_each_form_in_which_programs_write_it() {
+    let mask = Mask::new([("K".to_owned(), "correct horse/bat'tery é".to_owned())]);
+    let forms = [
+        "correct horse/bat'tery é",
+        "correct horse\\/bat'tery é",
+        "correct horse/bat'tery \\u00e9",
+        "correct horse\\/bat'tery \\u00e9",
+        "correct%20horse%2Fbat%27tery%20%C3%A9",
+        "correct%20horse%2fbat%27tery%20%c3%a9",
+        "correct+horse%2Fbat%27tery+%C3%A9",
+        "correct%20horse%2Fbat'tery%20%C3%A9",
+    ];
+    for form in forms {
+        assert_eq!(mask.hide(form), "«hidden:K»", "{form}");
+    }
+}
+
+/// Where it stands alone, in a header and in a URL.
+#[test]
+fn case_g12_a_key_has_one_placeholder_wherever_it_stands() {
+    let key = "sk-proj-Ab3dEf6hIj9lMn2pQr5tUv8xYz12345";
+    let alone = hidden(key);
+    check(&format!("Authorization: Bearer {key}"), &format!("Authorization: Bearer {alone}"));
+    check(&format!("https://a.test/?key={key}&x=1"), &format!("https://a.test/?key={alone}&x=1"));
+    check(&format!("https://me:{key}@a.test"), &format!("https://me:{alone}@a.test"));
+}
+
 #[test]
 fn case_g12_a_key_has_the_same_placeholder_again_and_another_key_another() {
     let (one, other) = ("hf_aBcDeFgHiJkLmNoPqRsTuVwXyZaBcDeFgH", "hf_bBcDeFgHiJkLmNoPqRsTuVwXyZaBcDeFgH");
@@ -182,6 +220,9 @@ fn case_g12_text_that_only_names_a_key_stays() {
         "AKIAQ3ZRWT7KFMVBX2LD1234",
         "MAKIAQ3ZRWT7KFMVBX2LD",
         "AKIAIOSFODNN7EXAMPLE",
+        "eyJhbGciOiJIUzI1NiJ9",
+        "{\"a\":\"eyJhbGciOiJIUzI1NiJ9.map.eyJzdWIiOiIxIn0eyJzdWIiOiIxIn0\"}",
+        "--api-key my-key-name-1",
         "npm_config_registry_and_many_other_words_in_a_name_1",
         "hf_hub_download",
         "Authorization: Bearer $TOKEN",

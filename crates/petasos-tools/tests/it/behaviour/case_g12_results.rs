@@ -58,6 +58,34 @@ async fn case_g12_a_key_that_comes_in_two_pieces_is_hidden() {
     room.check("run_command", &call, Outcome::Ok, &format!("exit code 0\n{HIDDEN}\n{HIDDEN}\n")).await;
 }
 
+/// Lines that come one by one, and lines that are longer than what is kept back of one.
+#[tokio::test]
+async fn case_g12_what_comes_in_pieces_is_hidden_as_one_text() {
+    let mut room = room();
+    let line = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n";
+    room.put(
+        "key.pem",
+        format!("-----BEGIN PRIVATE KEY-----\n{}-----END PRIVATE KEY-----\n", line.repeat(4)),
+    );
+    let call = arguments(&[("command", "head -n 3 key.pem; sleep 0.3; tail -n +4 key.pem")]);
+    let told = room.text("run_command", &call).await;
+    assert!(!told.contains("MIIEv") && told.ends_with("\n-----END PRIVATE KEY-----\n"), "{told}");
+    room.cap = Cap(2_000);
+    let before = 8_130..8_230;
+    let long: String =
+        before.clone().map(|before| format!("{} {KEY} {}\n", "a".repeat(before), "b".repeat(100))).collect();
+    room.put("long.txt", long);
+    let told = room.text("run_command", &arguments(&[("command", "cat long.txt")])).await;
+    let whole = String::from_utf8(room.blobs.only()).unwrap();
+    assert_eq!(whole.matches(HIDDEN).count(), before.len());
+    for text in [told, whole] {
+        assert!(
+            !text.contains("sk-test") && !text.contains("uvwx1234") && !text.contains("ghijkl"),
+            "{text}"
+        );
+    }
+}
+
 /// What stands for a key is not the key: written back, it would be lost.
 #[tokio::test]
 async fn case_g12_a_placeholder_is_never_written() {
