@@ -27,6 +27,8 @@ use rustix::process::{
     set_dumpable_behavior, setsid, wait,
 };
 
+use tokio::signal::unix::{SignalKind, signal};
+
 use super::tree::Tree;
 use super::{AFTER_KILL, GRACE, Kind, LINGER};
 
@@ -95,7 +97,7 @@ fn serve() -> ExitCode {
     // Nothing below looks into it either. And whoever calls it from a shell is no petasos.
     let is_hidden = set_dumpable_behavior(DumpableBehavior::NotDumpable).is_ok();
     let is_line = fstat(io::stdin()).is_ok_and(|stdin| FileType::from_raw_mode(stdin.st_mode).is_socket());
-    if !is_hidden || !is_line {
+    if !is_hidden || !is_line || mind_no_signals().is_err() {
         return ExitCode::FAILURE;
     }
     let (events, happened) = channel();
@@ -260,6 +262,23 @@ fn tell(line: &str) {
 fn say(line: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "{line}").and_then(|()| stdout.flush())
+}
+
+/// Signals that end a program end no guardian, as all that it guards would be free: it ends with its command. They are caught
+/// and not ignored, as what is ignored would be so for the command too. What catches them stays when the runtime is gone.
+fn mind_no_signals() -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    let _inside = runtime.enter();
+    let kinds = [
+        SignalKind::terminate(),
+        SignalKind::hangup(),
+        SignalKind::interrupt(),
+        SignalKind::quit(),
+        SignalKind::user_defined1(),
+        SignalKind::user_defined2(),
+        SignalKind::alarm(),
+    ];
+    kinds.into_iter().try_for_each(|kind| signal(kind).map(drop))
 }
 
 /// There may be no room for another.

@@ -351,6 +351,21 @@ async fn t04_a_guardian_that_was_stopped_goes_on_and_ends_all() {
     crate::say::until(|| !is_alive(&pid) && !is_any_in(&left));
 }
 
+/// And the command does not inherit that.
+#[tokio::test]
+async fn t04_signals_that_end_a_program_end_no_guardian() {
+    let room = Room::new();
+    let signals = "for name in TERM HUP INT QUIT USR1 USR2 ALRM; do kill -$name $PPID; done";
+    let script = format!(
+        "grep -q guardian /proc/$PPID/cmdline || exit 9; (setsid sh -c 'echo $$ > pid; sleep 300; true' &); {WAIT_FOR_PID}; {signals}; \
+         sh -c 'kill -USR1 $$'; exit $?"
+    );
+    let text = "exit code 138 (failed)\n[what it left running in the background was stopped]\n";
+    let output = room.call("run_command", &command(&script)).await;
+    assert!(output.for_model.text().starts_with(text), "{:?}", output.for_model);
+    assert!(!is_alive(&String::from_utf8(room.get("pid")).unwrap()));
+}
+
 /// It looks like one that has ended and that nobody has waited for.
 #[tokio::test]
 async fn t04_a_process_whose_first_thread_has_ended_is_found() {
