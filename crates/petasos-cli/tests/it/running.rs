@@ -1,5 +1,6 @@
 //! A run that is watched while it goes: what it says is waited for, never for how long.
 
+use std::fs;
 use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -126,5 +127,22 @@ impl Drop for Running {
         // A test that failed leaves nothing behind; one that is over has waited already.
         drop(self.child.kill());
         drop(self.child.wait());
+    }
+}
+
+/// True if a process has not ended; one that nobody has waited for has.
+pub fn is_alive(pid: &str) -> bool {
+    let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
+    !stat.rsplit_once(") ").unwrap().1.starts_with('Z')
+}
+
+/// Waits for the end of a process: a guardian sees it a moment later that the program is gone. The bound only keeps a broken
+/// test from hanging.
+#[track_caller]
+pub fn until_gone(pid: &str) {
+    let begun = std::time::Instant::now();
+    while is_alive(pid) {
+        assert!(begun.elapsed().as_secs() < 30, "{pid} is left");
+        std::thread::yield_now();
     }
 }

@@ -2,14 +2,13 @@
 
 use std::fs;
 use std::io::Read as _;
-use std::path::Path;
 use std::process::Command;
 
 use petasos_testkit::model_server::ModelServer;
 use serde_json::json;
 
 use crate::program::{Ended, Place, bodies, model, of_kind, results};
-use crate::running::Running;
+use crate::running::{Running, until_gone};
 
 fn begin(place: &Place, server: &ModelServer) -> Running {
     let mut command = place.petasos();
@@ -68,7 +67,7 @@ fn l06_a_signal_while_a_command_runs() {
         let run = running.end();
         check_interrupted(&run, code, 1);
         for pid in pids.split_whitespace() {
-            assert!(is_gone(pid), "{pid} is left");
+            until_gone(pid);
         }
         let entries = place.entries();
         let ended: Vec<_> =
@@ -118,14 +117,6 @@ fn u01_a_signal_before_there_is_a_prompt_ends_with_a_result_too() {
     }
 }
 
-fn is_gone(pid: &str) -> bool {
-    // What is dead and not yet reaped by the system is gone too.
-    match fs::read_to_string(Path::new("/proc").join(pid).join("stat")) {
-        Ok(stat) => stat.rsplit(')').next().unwrap().trim_start().starts_with(['Z', 'X']),
-        Err(_) => true,
-    }
-}
-
 #[test]
 fn l06_a_second_signal_does_not_wait() {
     let server = ModelServer::start(
@@ -149,7 +140,7 @@ fn l06_a_second_signal_does_not_wait() {
     assert!([130, 143].contains(&run.code), "{run:?}");
     let usage = json!({ "input": 40, "output": 7, "cached": 30, "reasoning": 2, "micro_usd": null });
     assert_eq!(result["usage"], usage);
-    assert!(is_gone(pids.trim()), "{pids} is left");
+    until_gone(pids.trim());
     let resumed = place.petasos_does(&["resume", "--json"]);
     assert_eq!((resumed.code, &resumed.result()["reply"]), (0, &json!("it was stopped")), "{resumed:?}");
     assert_eq!(of_kind(&place.entries(), "tool_result")[0]["body"]["outcome"], "unknown");

@@ -38,7 +38,7 @@ fn l09_an_argument_that_is_not_there() {
         [
             "unknown argument",
             r#"read_file has no argument "pat" (at pat)"#,
-            r#"use "path" instead of "pat"; known here: path, from, lines"#,
+            r#"use "path" instead of "pat"; known here: path, from, lines, numbers"#,
         ],
     );
 }

@@ -7,27 +7,13 @@ use std::process::Command;
 use petasos_testkit::model_server::ModelServer;
 
 use crate::program::{Place, ended, model};
-use crate::running::Running;
+use crate::running::{Running, is_alive, until_gone};
 
 /// One reply that runs a command.
 fn runs(command: &str) -> String {
     let arguments = serde_json::json!({ "command": command, "timeout_s": 20 });
     let call = serde_json::json!({ "calls": [{ "name": "run_command", "arguments": arguments }] });
     format!("{call}\n{{\"text\":\"it ended\"}}")
-}
-
-fn is_alive(pid: &str) -> bool {
-    let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
-    !stat.rsplit_once(") ").unwrap().1.starts_with('Z')
-}
-
-/// The guardian sees that nobody holds its other end. The bound only keeps a broken test from hanging.
-fn until_gone(pid: &str) {
-    let begun = std::time::Instant::now();
-    while is_alive(pid) {
-        assert!(begun.elapsed().as_secs() < 30, "{pid} is left");
-        std::thread::yield_now();
-    }
 }
 
 #[test]

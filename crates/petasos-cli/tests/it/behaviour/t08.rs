@@ -5,6 +5,40 @@ use serde_json::{Value, json};
 
 use crate::program::{Place, bodies, of_kind, results};
 
+/// Output of a command, in MiB; by hand, more: `PETASOS_OUTPUT_MIB=1024`.
+fn output_mib() -> usize {
+    std::env::var("PETASOS_OUTPUT_MIB").map_or(64, |mib| mib.parse().unwrap())
+}
+
+/// The memory that the program had at most is read by its own next command: the parent of a shell is its guardian, and
+/// the parent of that is the program.
+#[cfg(target_os = "linux")]
+#[test]
+fn t08_a_large_output_takes_no_memory_of_its_length() {
+    let bytes = output_mib() << 20;
+    let print = format!("seq 1 1000000000 | head -c {bytes}");
+    let peak = "awk '/VmHWM/ {print $2}' /proc/$(awk '/PPid/ {print $2}' /proc/$PPID/status)/status";
+    let call = |command: &str| {
+        let arguments = json!({ "command": command, "timeout_s": 3600 });
+        json!({ "calls": [{ "name": "run_command", "arguments": arguments }] })
+    };
+    let server = ModelServer::start(&format!("{}\n{}\n{{\"text\":\"much\"}}", call(&print), call(peak)));
+    let place = Place::new();
+    let run = place.run_json(&server, &["--allow-commands", "hello"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    let sent = bodies(&server.finish());
+    let told = results(&sent[1])[0].1;
+    assert!(told.chars().count() <= 50_000, "{}", told.chars().count());
+    let result = run.events().into_iter().find(|event| event["type"] == "tool_result").unwrap();
+    let hash = result["blob"]["hash"].as_str().unwrap();
+    let blob = place.home().join("sessions").join(&place.sessions()[0]).join("blobs").join(hash);
+    assert_eq!(std::fs::metadata(blob).unwrap().len(), bytes as u64);
+    let peak = results(&sent[2])[1].1.strip_prefix("exit code 0\n").unwrap();
+    let peak: usize = peak.trim().parse().unwrap_or_else(|_| panic!("{peak}"));
+    println!("{} MiB of output: at most {} MiB of memory", output_mib(), peak >> 10);
+    assert!((1 << 10..64 << 10).contains(&peak), "{peak} KiB");
+}
+
 /// 80 KB from a command: what is sent is capped and says so, the whole is kept, and the model can page through it.
 #[test]
 fn t08_the_whole_of_a_large_output_can_be_paged() {
