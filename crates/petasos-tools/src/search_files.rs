@@ -3,11 +3,13 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use petasos_core::claims::{Access, Claims, Place};
 use petasos_core::tool::Outcome;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use tokio::time::sleep;
 
 use crate::file_name;
 use crate::found::Found;
@@ -22,6 +24,9 @@ use crate::workspace::{Location, Workspace};
 
 /// The most lines shown around a match: what is more is read with `read_file`.
 const MOST_AROUND: u32 = 20;
+
+/// How long a search that is to end may take to tell what it found. Shorter than the turn waits for a stopped tool.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// `search_files`.
 #[derive(Debug)]
@@ -66,8 +71,31 @@ impl TypedTool for SearchFiles {
     async fn work(&self, arguments: Arguments, at: Location, context: &Context) -> Result<Told, Problem> {
         let (workspace, stop, limits) = (Arc::clone(&self.workspace), context.stop.clone(), self.limits);
         let found = Found::new(Arc::clone(&context.session.mask));
-        blocking(move || search(&workspace, &at, &arguments, found, &stop, limits)).await
+        let given_up = given_up(context.stop.clone(), limits.time);
+        let searching = blocking(move || search(&workspace, &at, &arguments, found, &stop, limits));
+        tokio::select! {
+            biased;
+            told = searching => told,
+            told = given_up => Ok(told),
+        }
     }
+}
+
+/// Who searches looks up between two pieces of a file, but not within a line, and a pattern may take minutes for a long
+/// one. It goes on by itself then, and is not waited for.
+async fn given_up(mut stop: Stop, time: Duration) -> Told {
+    let is_stopped = tokio::select! {
+        () = stop.raised() => true,
+        () = sleep(time) => false,
+    };
+    sleep(PATIENCE).await;
+    let cause = "the pattern takes too long for a very long line; what was found before is not told";
+    if is_stopped {
+        let problem = Problem::new("stopped", cause, "call it again if it is still wanted");
+        return Told { outcome: Outcome::CutShort, ..Told::from(problem) };
+    }
+    let hint = "give a simpler pattern, or a path or glob without files that are one long line";
+    Told { outcome: Outcome::TimedOut, ..Told::from(Problem::new("too slow", cause, hint)) }
 }
 
 fn search(

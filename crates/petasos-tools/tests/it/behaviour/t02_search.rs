@@ -5,7 +5,7 @@ use std::time::Duration;
 use petasos_core::tool::Outcome;
 use petasos_tools::{Encoding, Options};
 
-use crate::say::{Room, arguments};
+use crate::say::{Room, arguments, trouble};
 
 /// The lines that a search gives, without the last one that counts them.
 async fn lines(room: &Room, arguments: &str) -> Vec<String> {
@@ -264,4 +264,24 @@ async fn t02_a_search_that_reads_too_much_says_that_not_all_was_searched() {
     assert!(
         output.for_model.text().contains("it read 100000 bytes before all of the workspace was searched")
     );
+}
+
+/// A pattern that goes through all its states with each letter of a line that ends nowhere: it takes seconds and more, and
+/// nothing of it is waited for.
+#[test]
+fn t02_a_search_that_is_in_a_long_line_ends_with_its_time() {
+    let room = Room::with(Options { limit: Duration::from_millis(100), ..Options::default() });
+    let mut dice: u32 = 7;
+    let line: Vec<u8> = (0..100_000)
+        .map(|_| {
+            dice = dice.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            if dice >> 31 == 0 { b'a' } else { b'b' }
+        })
+        .collect();
+    room.put("long.txt", line);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let output = runtime.block_on(room.call("search_files", &arguments(&[("pattern", "a[ab]{2000}c")])));
+    runtime.shutdown_background();
+    assert_eq!(output.outcome, Outcome::TimedOut, "{output:?}");
+    assert_eq!(trouble(output.for_model.text())["error"], "too slow");
 }
