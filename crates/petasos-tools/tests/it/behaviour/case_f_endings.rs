@@ -95,26 +95,14 @@ async fn t04_a_call_that_names_no_time_has_that_of_the_settings() {
 #[tokio::test]
 async fn case_f02_nothing_of_a_stopped_group_is_alive_and_its_output_is_kept() {
     let room = Room::new();
-    room.sh("mkfifo ready");
     let script = "trap '' TERM; echo begun; sleep 60 & echo $$ $! > ready; wait; sleep 60";
-    let proposal = room.propose("run_command", &command(script)).unwrap();
-    let (raise, context) = room.context();
-    let ready = room.path("ready");
-    let told = tokio::task::spawn_blocking(move || std::fs::read_to_string(ready).unwrap());
-    let call = crate::say::approved(proposal);
-    let run = room.tool("run_command").run(&call, context);
-    let stop = async {
-        let pids = told.await.unwrap();
-        raise.send(true).unwrap();
-        pids
-    };
-    let (output, pids) = tokio::join!(run, stop);
+    let (output, pids) = run_until_ready(&room, script, Then::Stop).await;
+    let output = output.unwrap();
     assert_eq!(output.outcome, Outcome::CutShort);
     assert!(output.for_model.text().ends_with("\nbegun\n"), "{:?}", output.for_model);
-    let pids: Vec<&str> = pids.split_whitespace().collect();
     assert_eq!(pids.len(), 2);
     for pid in pids {
-        crate::say::until(|| !is_alive(pid));
+        crate::say::until(|| !is_alive(&pid));
     }
 }
 
@@ -122,22 +110,10 @@ async fn case_f02_nothing_of_a_stopped_group_is_alive_and_its_output_is_kept() {
 #[tokio::test]
 async fn case_f02_a_child_in_a_group_of_its_own_is_stopped_too() {
     let room = Room::new();
-    room.sh("mkfifo ready");
     let script = "timeout 60 sh -c 'echo $$ > ready; sleep 60; true'; true";
-    let proposal = room.propose("run_command", &command(script)).unwrap();
-    let (raise, context) = room.context();
-    let ready = room.path("ready");
-    let told = tokio::task::spawn_blocking(move || std::fs::read_to_string(ready).unwrap());
-    let call = crate::say::approved(proposal);
-    let run = room.tool("run_command").run(&call, context);
-    let stop = async {
-        let pid = told.await.unwrap();
-        raise.send(true).unwrap();
-        pid
-    };
-    let (output, pid) = tokio::join!(run, stop);
-    assert_eq!(output.outcome, Outcome::CutShort);
-    crate::say::until(|| !is_alive(pid.trim()));
+    let (output, pids) = run_until_ready(&room, script, Then::Stop).await;
+    assert_eq!(output.unwrap().outcome, Outcome::CutShort);
+    crate::say::until(|| !is_alive(&pids[0]));
 }
 
 /// False also for one that has ended and that nobody has waited for.
